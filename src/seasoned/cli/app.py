@@ -1,0 +1,69 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import typer
+
+from seasoned.cli import demo, reading, writing
+from seasoned.cli.shell import AsJson, Db, Debug, EmbedderName, ScopeParts, command, options_of, prepare_streams
+
+EPILOG = (
+    "Exit codes: 0 done; 1 error; 2 wrong usage; 3 nothing found, or a check found faults; 130 interrupted; "
+    "141 the reader of the output went away."
+)
+
+app = typer.Typer(
+    name="seasoned",
+    help="Memory for agents that learn from what they did: import conversations, find what was said, build contexts.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_COMMANDS: Final[dict[str, Callable[..., None]]] = {
+    "import": writing.import_,
+    "search": reading.search,
+    "context": reading.context,
+    "sessions": reading.sessions,
+    "remember": writing.remember,
+    "stats": reading.stats,
+    "forget": writing.forget,
+    "export": writing.export,
+    "doctor": writing.doctor,
+    "demo": demo.demo,
+}
+for name, function in _COMMANDS.items():
+    app.command(name, epilog=EPILOG)(command(function))
+
+
+def run() -> None:
+    """Run the command line and leave the process."""
+    prepare_streams()
+    app(prog_name="seasoned")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"seasoned {version('seasoned')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _shared(
+    ctx: typer.Context,
+    db: Db = None,
+    scope: ScopeParts = None,
+    embedder: EmbedderName = None,
+    json: AsJson = False,
+    debug: Debug = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    ctx.obj = options_of(db, scope, embedder, json, debug)

@@ -1,0 +1,206 @@
+"""How results look: tables for people, plain JSON for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seasoned.context import Context
+from seasoned.records import JSON, Hit
+from seasoned.results import Receipt
+from seasoned.transfer.importing import ImportReport
+
+EXCERPT: Final = 240
+"""Characters of a text that a table shows."""
+
+REFUSALS: Final = 10
+"""Refused messages that a report names one by one; `--json` names all."""
+
+
+def hits_table(hits: Sequence[Hit]) -> Table:
+    """Return hits with their score, the share of each arm in it, and where they come from."""
+    table = _table("score", "why", "when", "who", "text")
+    for hit in hits:
+        table.add_row(f"{hit.score:.3f}", why(hit), day(hit.record.at), speaker(hit), excerpt(hit.text))
+    return table
+
+
+def hit_json(hit: Hit) -> JSON:
+    """Return a hit as plain JSON."""
+    reasons: dict[str, JSON] = {arm: {"value": part.value, "share": part.share} for arm, part in hit.why.items()}
+    return {
+        "id": hit.id,
+        "kind": hit.record.key.kind,
+        "scope": list(hit.record.key.scope),
+        "score": hit.score,
+        "why": reasons,
+        "at": hit.record.at.isoformat(),
+        "text": hit.text,
+        "data": dict(hit.record.data),
+    }
+
+
+def why(hit: Hit) -> str:
+    """Return the parts of a score, the largest first: `words .41, said by user .12`."""
+    parts = sorted(hit.why.items(), key=lambda item: -item[1].share)
+    return ", ".join(f"{arm} {part.share:.2f}".replace(" 0.", " .") for arm, part in parts if part.share >= 0.005)
+
+
+def speaker(hit: Hit) -> str:
+    """Return who said it, or what kind of record it is, and in which session."""
+    data = hit.record.data
+    who = data.get("name") or data.get("role") or hit.record.key.kind
+    return f"{who}\n{data['session']}" if data.get("session") else str(who)
+
+
+def mapping_table(values: Mapping[str, JSON], heads: tuple[str, str]) -> Table:
+    """Return names and values, nested ones with dotted names."""
+    table = _table(*heads)
+    for name, value in _flat(values):
+        table.add_row(name, value)
+    return table
+
+
+def rows_table(rows: Sequence[Sequence[str]], *heads: str) -> Table:
+    """Return rows of texts under their heads."""
+    table = _table(*heads)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def day(at: datetime) -> str:
+    """Return a time to the minute, in UTC."""
+    return f"{at:%Y-%m-%d %H:%M}"
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 3]}..."
+
+
+def say(console: Console, *texts: str) -> None:
+    """Write lines as they are, however long."""
+    for text in texts:
+        console.print(Text(text), soft_wrap=True)
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in heads:
+        table.add_column(head, overflow="fold", no_wrap=head in ("score", "when"))
+    return table
+
+
+def _flat(values: Mapping[str, JSON], prefix: str = "") -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{prefix}{name}.")
+        else:
+            rows.append((f"{prefix}{name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
+    return rows
+
+
+def report_table(reports: Sequence[ImportReport]) -> Table:
+    """Return what became of the messages of each file."""
+    table = rows_table([], "file", "format")
+    for head in ("read", "written", "duplicate", "refused", "skipped"):
+        table.add_column(head, justify="right")
+    for each in reports:
+        numbers = (each.read, each.written, each.duplicate, len(each.refused), sum(each.skipped.values()))
+        table.add_row(Path(each.file).name, each.format, *map(str, numbers))
+    return table
+
+
+def report_notes(reports: Sequence[ImportReport]) -> list[str]:
+    """Return why messages were refused or left out, and what else is to be known of an import."""
+    refused = [f"refused: {reason}" for report in reports for reason in report.refused]
+    if len(refused) > REFUSALS:
+        refused[REFUSALS:] = [f"... and {len(refused) - REFUSALS} more refused; --json names them all"]
+    skipped = sum((Counter(report.skipped) for report in reports), Counter[str]())
+    undated = sum(report.undated for report in reports)
+    degraded = dict.fromkeys(reason for report in reports for reason in report.degraded)
+    return [
+        *refused,
+        *(f"skipped: {number} x {reason}" for reason, number in skipped.most_common()),
+        *([f"{undated} messages have no time of their own and stand at the time of the import"] if undated else []),
+        *degraded,
+    ]
+
+
+def report_json(report: ImportReport) -> JSON:
+    """Return an import's report as plain JSON."""
+    return {
+        "file": report.file,
+        "format": report.format,
+        "read": report.read,
+        "written": report.written,
+        "duplicate": report.duplicate,
+        "refused": list(report.refused),
+        "skipped": dict(report.skipped),
+        "undated": report.undated,
+        "degraded": list(report.degraded),
+    }
+
+
+def receipt_table(receipt: Receipt) -> Table:
+    """Return what was forgotten, or would be."""
+    counts: dict[str, JSON] = {"records": len(receipt.ids), "derived from them": len(receipt.derived)}
+    counts |= {f"of kind {kind}": number for kind, number in receipt.by_kind.items()}
+    if receipt.hard and not receipt.dry_run:
+        erased = {"rows": receipt.rows, "vectors": receipt.vectors, "indexes": receipt.postings}
+        counts |= {f"erased {what}": number for what, number in erased.items()} | {
+            "erased log bytes": receipt.log_bytes
+        }
+        counts |= {
+            "pending": ", ".join(receipt.pending) or "nothing",
+            "bytes left in": ", ".join(receipt.left) or "no file",
+        }
+    return mapping_table(counts, ("would be forgotten" if receipt.dry_run else "forgotten", "number"))
+
+
+def receipt_json(receipt: Receipt) -> JSON:
+    """Return a receipt as plain JSON."""
+    return {
+        "dry_run": receipt.dry_run,
+        "hard": receipt.hard,
+        "ids": list(receipt.ids),
+        "derived": list(receipt.derived),
+        "by_kind": dict(receipt.by_kind),
+        "erased": {
+            "rows": receipt.rows,
+            "vectors": receipt.vectors,
+            "indexes": receipt.postings,
+            "log_bytes": receipt.log_bytes,
+        },
+        "pending": list(receipt.pending),
+        "left": list(receipt.left),
+    }
+
+
+def context_json(context: Context) -> JSON:
+    """Return a context as plain JSON; `messages` may be sent as they are."""
+    return {
+        "messages": list(context.messages),
+        "tokens": context.tokens,
+        "left_out": [{"reason": each.reason, "ids": list(each.ids)} for each in context.left_out],
+        "truncated": list(context.truncated),
+        "recalled": list(context.recalled),
+        "cache_points": list(context.cache_points),
+    }
+
+
+def context_notes(context: Context) -> list[str]:
+    """Return what is not in a context as it was said, and what was recalled."""
+    notes = [f"left out: {len(each.ids)} ({each.reason})" for each in context.left_out]
+    notes += [f"cut: {name}" for name in context.truncated]
+    return notes + [f"recalled: {name}" for name in context.recalled]

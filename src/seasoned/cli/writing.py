@@ -1,0 +1,190 @@
+"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from seasoned.cli.shell import FAILED, NEGATIVE, Shell, heard
+from seasoned.cli.shown import receipt_json, receipt_table, report_json, report_notes, report_table, rows_table, say
+from seasoned.errors import BundleError, InvalidInput
+from seasoned.memory import Memory
+from seasoned.records import JSON
+from seasoned.transfer.importers import Format
+from seasoned.transfer.importers import Progress as Report
+from seasoned.transfer.importing import ImportReport, import_file
+
+Files = Annotated[list[Path], typer.Argument(help="Files to import.", show_default=False)]
+As = Annotated[Format | None, typer.Option("--format", help="Do not detect the format.", show_default=False)]
+Named = Annotated[
+    str | None,
+    typer.Option(
+        "--session", "-s", help="Name of the session of messages that have none.", show_default="the file's name"
+    ),
+]
+Words = Annotated[str, typer.Argument(help="What to remember.", show_default=False)]
+Kind = Annotated[str, typer.Option("--kind", help="What kind of thing it is.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", show_default=False)]
+Ids = Annotated[list[str] | None, typer.Option("--id", help="This record; may be repeated.", show_default=False)]
+OfSession = Annotated[
+    str | None, typer.Option("--session", "-s", help="What belongs to this session.", show_default=False)
+]
+Before = Annotated[
+    str | None, typer.Option("--before", help="What happened before this time (ISO 8601, UTC).", show_default=False)
+]
+Days = Annotated[
+    float | None, typer.Option("--older-than", help="What is older than so many days.", show_default=False)
+]
+Source = Annotated[
+    str | None, typer.Option("--source", help="What was derived from this record, as KIND:ID.", show_default=False)
+]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.", show_default=False)]
+Everything = Annotated[bool, typer.Option("--everything", help="All that the scope holds.")]
+Subtree = Annotated[bool, typer.Option("--subtree", help="In the scopes below, too.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it; without this, only show what would go.")]
+Hard = Annotated[
+    bool, typer.Option("--hard", help="Erase: leave no byte of the text in the file, its indexes or its log.")
+]
+Target = Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]
+Rebuild = Annotated[
+    bool, typer.Option("--rebuild", help="Make every derived index anew from the rows, then check again.")
+]
+
+
+def import_(shell: Shell, files: Files, format: As = None, session: Named = None) -> None:  # noqa: A002 - as its option
+    """Import conversations: LoCoMo, OpenAI messages (JSON or lines), ChatGPT and Claude exports (JSON or zip), bundles.
+
+    The format is detected. Importing a file again writes only what is new in it.
+    """
+    name = heard(session) if session is not None else None
+    reports: list[ImportReport] = []
+    with shell.memory(create=True) as memory:
+        for path in files:
+            reports += _imported(shell, memory, path, format, name)
+    if shell.options.json:
+        shell.write_json({"files": [report_json(report) for report in reports]})
+    elif reports:
+        shell.out.print(report_table(reports))
+        say(shell.out, *report_notes(reports))
+    if len(reports) < len(files):
+        raise typer.Exit(FAILED)
+
+
+def remember(shell: Shell, text: Words, kind: Kind = "note", tag: Tags = None) -> None:
+    """Write a note."""
+    with shell.memory(create=True) as memory:
+        added = memory.remember(heard(text), kind=kind, tags=[heard(each) for each in tag or ()])
+    if shell.options.json:
+        shell.write_json({"id": added.id, "status": added.status.value, "reason": added.reason})
+    else:
+        say(shell.out, f"{added.status.value} {added.id}{f' ({added.reason})' if added.reason else ''}")
+
+
+def forget(
+    shell: Shell,
+    id: Ids = None,  # noqa: A002 - as its option
+    session: OfSession = None,
+    before: Before = None,
+    older_than: Days = None,
+    source: Source = None,
+    kind: Kinds = None,
+    everything: Everything = False,
+    subtree: Subtree = False,
+    yes: Yes = False,
+    hard: Hard = False,
+) -> None:
+    """Forget what fits all conditions, with what was derived from it. Without --yes it only shows what would go.
+
+    Whose memory is said by --scope. With --hard the receipt says what was erased from where.
+    """
+    with shell.memory() as memory:
+        receipt = memory.forget(
+            [heard(each) for each in id] if id else None,
+            session=heard(session) if session is not None else None,
+            before=before,
+            older_than=older_than,
+            source=_source(source),
+            kinds=kind or (),
+            everything=everything,
+            subtree=subtree,
+            dry_run=not yes,
+            hard=hard,
+        )
+    if shell.options.json:
+        shell.write_json(receipt_json(receipt))
+    elif receipt.total:
+        shell.out.print(receipt_table(receipt))
+        if not yes:
+            say(shell.err, "nothing is forgotten yet; add --yes to do it")
+    if not receipt.total:
+        say(shell.err, "nothing fits")
+        raise typer.Exit(NEGATIVE)
+    if receipt.pending or receipt.left:
+        say(shell.err, "not all is erased yet: close other readers of the file and run: seasoned doctor --rebuild")
+        raise typer.Exit(NEGATIVE)
+
+
+def export(shell: Shell, path: Target) -> None:
+    """Write all records of the scope to a bundle: JSON lines with a checksum, which `import` reads."""
+    with shell.memory() as memory:
+        done = memory.export(path)
+    if shell.options.json:
+        shell.write_json({"file": str(path), "written": done.written})
+    else:
+        say(shell.out, f"{done.written} records written to {path}")
+
+
+def doctor(shell: Shell, rebuild: Rebuild = False) -> None:
+    """Check the file and every derived index against the rows; exit code 3 where something is wrong."""
+    with shell.memory() as memory:
+        read = memory.rebuild() if rebuild else None
+        findings = memory.check()
+    if shell.options.json:
+        found: list[JSON] = [{"where": finding.where, "what": finding.what} for finding in findings]
+        shell.write_json({"well": not findings, "rebuilt_from": read, "findings": found})
+    else:
+        if read is not None:
+            say(shell.out, f"rebuilt from {read} records")
+        if findings:
+            shell.out.print(rows_table([(finding.where, finding.what) for finding in findings], "where", "what"))
+        else:
+            say(shell.out, "all is well")
+    if findings:
+        raise typer.Exit(NEGATIVE)
+
+
+def _imported(
+    shell: Shell, memory: Memory, path: Path, format_: Format | None, session: str | None
+) -> list[ImportReport]:
+    """Return the report of one file, [] where it cannot be read; the others are imported all the same."""
+    try:
+        with _bar(shell, path.name) as report:
+            return [import_file(memory, path, format_, session=session, progress=report)]
+    except BundleError as error:
+        if shell.options.debug:
+            raise
+        shell.complain(error)
+        return []
+
+
+@contextmanager
+def _bar(shell: Shell, name: str) -> Iterator[Report]:
+    """Show a progress bar on standard error where that is a terminal."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=shell.err, disable=not shell.err.is_terminal, transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _source(given: str | None) -> tuple[str, str] | None:
+    if given is None:
+        return None
+    kind, colon, name = heard(given).partition(":")
+    if not (kind and colon and name):
+        raise InvalidInput(f"a source is given as KIND:ID, such as message:locomo/conv-1/D1:3, not {given!r}")
+    return kind, name

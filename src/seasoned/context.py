@@ -1,0 +1,105 @@
+"""What is handed to a model for its next turn: the messages, what they cost, and what was left out.
+
+Text that was stored is data, not instruction: it is shown in blocks that name where it comes from and that it cannot
+close.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from seasoned.ports import Message
+from seasoned.records import clean_text
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Messages that are not in a context, and why; they stay stored and searchable."""
+
+    reason: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a model is given for its next turn.
+
+    `messages` are a valid list in OpenAI form, copies that may be changed. `tokens` is what the policy's counter says
+    of the whole list, never more than the budget less the reserve. `left_out` says what is not in it and why;
+    `truncated` are the ids of those that were cut, a marker standing where; `recalled` those shown beside the newest
+    user message. `cache_points` are places in `messages` up to which (exclusive) the list stays the same from turn to
+    turn: the end of the system part, then the end of the window. `trace` names the context for `outcome`; None where
+    no trace is kept.
+    """
+
+    messages: list[Message]
+    tokens: int
+    left_out: tuple[LeftOut, ...] = ()
+    truncated: tuple[str, ...] = ()
+    recalled: tuple[str, ...] = ()
+    cache_points: tuple[int, ...] = ()
+    trace: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The messages as text, one after another under their roles; for reading, and for models that take text."""
+        return "\n\n".join(_shown(message) for message in self.messages)
+
+
+def _shown(message: Message) -> str:
+    role, name = str(message.get("role", "")), message.get("name")
+    lines = [f"{role} ({name}):" if isinstance(name, str) else f"{role}:"]
+    content = message.get("content")
+    if isinstance(content, str):
+        lines.append(content)
+    elif isinstance(content, list):
+        lines.extend(str(part.get("text") or f"[{part.get('type')}]") for part in content if isinstance(part, dict))
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        inner = (call.get("function") or call.get("custom")) if isinstance(call, dict) else None
+        if isinstance(inner, dict):
+            lines.append(f"calls {inner.get('name')}({inner.get('arguments', inner.get('input', ''))})")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One stored text in a block, with what it is labelled by: its source, session, date and how far it is trusted."""
+
+    text: str
+    labels: Sequence[tuple[str, str]] = ()
+
+
+_TAG: Final = re.compile(r"<(?=\s*/?\s*(?:memory|item|summary)\b)", re.IGNORECASE)
+
+
+def block(name: str, note: str, items: Sequence[Item]) -> str:
+    """Return stored texts as one delimited block that says it is data; no text in it can end the block or an item.
+
+    The tags that delimit blocks are broken inside the texts: their `<` becomes `‹`. Nothing else is changed.
+    """
+    return "\n".join([opening(name, note), *(shown_item(item) for item in items), f"</{name}>"])
+
+
+def opening(name: str, note: str) -> str:
+    """Return the first lines of a block."""
+    return f"<{name}>\n{note}"
+
+
+def shown_item(item: Item) -> str:
+    """Return one item of a block."""
+    labels = "".join(f' {name}="{_label(value)}"' for name, value in item.labels)
+    return f"<item{labels}>\n{inert(item.text)}\n</item>"
+
+
+def inert(text: str) -> str:
+    """Return `text` with the tags that delimit blocks broken."""
+    return _TAG.sub("‹", text)
+
+
+def _label(value: str) -> str:
+    flat = " ".join(clean_text(value).split())
+    return flat.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")

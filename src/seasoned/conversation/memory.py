@@ -1,0 +1,278 @@
+"""`ConversationMemory`: what was said, in sessions; found again, and put into the next context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+from seasoned.asking import Flow, Model, run
+from seasoned.context import Context
+from seasoned.conversation.adding import RETRIES, WHEN, Writer, drafted
+from seasoned.conversation.assembly import OUTSIDE, Wanted, assemble
+from seasoned.conversation.following import MESSAGE, SUMMARY, Following, Kept, Session, every_page, in_session
+from seasoned.conversation.messages import content_text, copied, session_name
+from seasoned.conversation.policy import ConversationPolicy
+from seasoned.conversation.recalling import Asked, recaller
+from seasoned.conversation.relevance import no_relevance, relevance_to
+from seasoned.conversation.sessions import SessionInfo, Sessions
+from seasoned.conversation.summary import Summarised, condense, pick, summary_message
+from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
+from seasoned.ports import ABSENT, Clock, IdSource, Message, Put, Remove, Store
+from seasoned.query import Compare, Not, Op, Order, Query, Where, both, parse_filter
+from seasoned.records import Hit, Key, Record, Scope, checked_id, instant
+from seasoned.results import Added
+from seasoned.search import Hits, Searcher, says_something
+
+_REMOVED_AT_ONCE: Final = 2_000
+
+
+class ConversationMemory:
+    """The conversations of one scope: messages in OpenAI form, in sessions.
+
+    Threads may share it. `policy` says how contexts are chosen; each call may override it. What leaves a window stays
+    stored and searchable; only `clear` and `forget` remove.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        searcher: Searcher,
+        clock: Clock,
+        ids: IdSource,
+        policy: ConversationPolicy | None = None,
+    ) -> None:
+        self._store = store
+        self._scope = scope
+        self._searcher = searcher
+        self._clock = clock
+        self._ids = ids
+        self.policy = policy or ConversationPolicy()
+        self._writer = Writer(store, scope, searcher, ids)
+        self._following = Following(store, scope)
+        self._sessions = Sessions(store, scope)
+
+    def add(
+        self,
+        messages: object,
+        session: str = "default",
+        at: WHEN | Sequence[WHEN] = None,
+        ids: str | Sequence[str | None] | None = None,
+    ) -> list[Added]:
+        """Store one message or a list of them, in order, and say what became of each.
+
+        A message is a mapping in OpenAI form or a LangChain message; see `parse_message`. Its id is that of `ids`, or
+        its own `id`, or a new one. One with an id that is stored already is a duplicate and changes nothing; without
+        an id each is new, so two honest "ok" stand. A message that says nothing is refused and the others are
+        written. `at` is when it was said (one time for all, or one each), by default now; see
+        `seasoned.records.instant`. A block of recalled texts at the start of a message is not stored again.
+
+        Raises:
+            InvalidMessage, InvalidInput: a message breaks a rule: nothing of the list was written.
+            WrongType: not a message, or another type than said here: nothing was written.
+        """
+        drafts = drafted(messages, ids, at, self._clock.now())
+        return self._writer.write(drafts, session_name(session), self.policy.counter)
+
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        session: str | None = None,
+        exclude_session: str | None = None,
+        since: WHEN = None,
+        until: WHEN = None,
+        where: Where = None,
+    ) -> Hits:
+        """Return the k messages that answer a query best, of all sessions or one, said from `since` to before `until`.
+
+        Raises:
+            InvalidInput: a blank query, k below 1, or a filter that is not in the grammar.
+            WrongType: a value of another type.
+        """
+        parts = [
+            None if session is None else in_session(session_name(session)),
+            None if exclude_session is None else Not(in_session(session_name(exclude_session))),
+            None if since is None else Compare("at", Op.GE, instant(since)),
+            None if until is None else Compare("at", Op.LT, instant(until)),
+            parse_filter(where),
+        ]
+        return self._searcher.search(query, k=k, scope=self._scope, kinds=(MESSAGE,), where=both(*parts))
+
+    def context(
+        self,
+        budget: int | None = None,
+        *,
+        reserve: int = 0,
+        query: str | Literal[True] | None = None,
+        session: str = "default",
+        **overrides: object,
+    ) -> Context:
+        """Return the messages for the session's next turn, in at most `budget` less `reserve` tokens. Writes nothing.
+
+        System messages first, then what the policy keeps of the conversation; see `ConversationPolicy`, of which any
+        value may be given here. With a `query`, messages that answer it and are not shown anyway are recalled into
+        the newest user message, before its text; True asks with that text. They are chosen once for each user
+        message, among what was stored before it, so that a tool loop repeats the same prompt.
+
+        Raises:
+            BudgetTooSmall: system messages and newest user message, cut as far as it goes, need more.
+            InvalidInput: a value out of its range.
+            WrongType: a value of another type, or an unknown name.
+        """
+        policy = self.policy.overridden(**overrides)
+        name, tokens = session_name(session), _budget(policy.token_limit if budget is None else budget, reserve)
+        if query is not None and query is not True and not isinstance(query, str):
+            raise WrongType(f"a query is a text, True or None, not {query!r:.80}")
+        kept = self._following.session(name)
+        with kept.lock:
+            self._following.follow(kept, name)
+            return assemble(self._wanted(kept, policy, tokens, query, name))
+
+    def _wanted(
+        self, kept: Session, policy: ConversationPolicy, budget: int, query: str | Literal[True] | None, name: str
+    ) -> Wanted:
+        layout = kept.layout(policy.counter)
+        newest = layout.units[layout.newest_user()].turns[0] if layout.newest_user() >= 0 else None
+        said = content_text(newest.message.get("content")) if newest else ""
+        asked = said if query is True else query
+        recall = None
+        if newest and asked and policy.recall_k and says_something(asked):
+            recall = recaller(self._searcher, kept, policy, Asked(asked, newest, name, self._scope, budget))
+        return Wanted(
+            layout=layout,
+            policy=policy,
+            budget=budget,
+            relevance=relevance_to(asked or said) if policy.selection == "scored" else no_relevance,
+            pinned=kept.pinned(),
+            summary=summary_message(kept.summary) if policy.summary and kept.summary else None,
+            recall=recall,
+        )
+
+    def sessions(self) -> list[SessionInfo]:
+        """Return the sessions, the one written to last first."""
+        return self._sessions.all()
+
+    def messages(self, session: str = "default") -> list[Message]:
+        """Return all messages of a session in order, as they were added; copies, without ids."""
+        return [
+            copied(message) for hit in self.turns(session) if isinstance(message := hit.record.data["message"], dict)
+        ]
+
+    def turns(self, session: str = "default") -> list[Hit]:
+        """Return all records of a session's messages in order: what `messages` shows, with id, time and pin."""
+        query = Query(
+            scope=self._scope, kinds=(MESSAGE,), where=in_session(session_name(session)), order=Order.OLDEST, k=2_000
+        )
+        return [hit for page in every_page(self._store, query) for hit in page.hits]
+
+    def pin(self, id: str) -> bool:  # noqa: A002  # the field's name everywhere
+        """Keep a message in every context of its session; return whether that is new.
+
+        Raises:
+            NotFound: no message has that id.
+        """
+        return self._set_pin(id, pinned=True)
+
+    def unpin(self, id: str) -> bool:  # noqa: A002  # as above
+        """Let a message leave the window again; return whether that is new.
+
+        Raises:
+            NotFound: no message has that id.
+        """
+        return self._set_pin(id, pinned=False)
+
+    def _set_pin(self, name: str, *, pinned: bool) -> bool:
+        key = Key(self._scope, MESSAGE, checked_id(name))
+        for attempt in range(RETRIES):
+            found = self._store.find(Query(scope=self._scope, keys=(key,), k=1)).hits
+            if not found:
+                raise NotFound(f"no message has the id {name!r} in this scope")
+            record = found[0].record
+            if (record.data.get("pinned") is True) == pinned:
+                return False
+            data = {field: value for field, value in record.data.items() if field != "pinned"}
+            changed = replace(record, data={**data, "pinned": True} if pinned else data)
+            try:
+                self._store.apply([Put(changed, None, record.version)])
+            except Conflict:
+                if attempt + 1 == RETRIES:
+                    raise
+                continue
+            return True
+        raise AssertionError  # the loop returns or raises
+
+    def clear(self, session: str = "default") -> int:
+        """Remove all messages of a session, and its summary; return how many messages there were."""
+        where, removed = in_session(session_name(session)), 0
+        query = Query(scope=self._scope, kinds=(MESSAGE, SUMMARY), where=where, k=_REMOVED_AT_ONCE)
+        while hits := self._store.find(query).hits:
+            self._store.apply([Remove(hit.record.key) for hit in hits])
+            removed += sum(hit.record.key.kind == MESSAGE for hit in hits)
+        return removed
+
+    def summarise(
+        self, session: str = "default", model: Model | None = None, *, budget: int | None = None
+    ) -> Summarised:
+        """Write a summary of what the session's context leaves out, to stand for it after the system messages.
+
+        A model is asked in pieces that it can read (`summary_read_tokens`); without one, sentences are picked. What
+        was summarised before is not read again. No message is removed or changed. Where the model fails, the rest
+        waits for the next time and the result says so. The summary names the messages it was made from as its
+        sources. `budget` is that of the contexts, by default the policy's.
+
+        Raises:
+            BudgetTooSmall, InvalidInput, WrongType: as `context`.
+            Conflict: another process wrote the session's summary meanwhile; nothing was written.
+        """
+        return run(self.summarising(session, budget=budget, with_model=model is not None), model)
+
+    def summarising(self, session: str = "default", *, budget: int | None = None, with_model: bool) -> Flow[Summarised]:
+        """Return the flow of `summarise`, to be driven by `run` or `arun`."""
+        name, policy = session_name(session), self.policy
+        outside = self._outside(name, budget)
+        kept = self._following.session(name)
+        with kept.lock:
+            self._following.follow(kept, name)
+            old = kept.summary
+            done = old.data.get("upto", -1) if old else -1
+            turns = [turn for turn in kept.turns if turn.id in outside and turn.order > float(str(done))]
+        before = old.text if old else ""
+        if with_model:
+            made = yield from condense(before, turns, policy.summary_tokens, policy.summary_read_tokens)
+        else:
+            made = pick(before, turns, policy.summary_tokens)
+        if made.covered and made.text:
+            self._store_summary(name, old, made.text, turns[: made.covered])
+        waiting = len(turns) - made.covered
+        return Summarised(id=name, text=made.text, covered=made.covered, waiting=waiting, reason=made.reason)
+
+    def _outside(self, session: str, budget: int | None) -> set[str]:
+        left = self.context(budget, session=session, summary=False).left_out
+        return {name for out in left if out.reason == OUTSIDE for name in out.ids}
+
+    def _store_summary(self, session: str, old: Record | None, text: str, turns: Sequence[Kept]) -> None:
+        vectors, _ = self._searcher.vectors([text])
+        sources = dict.fromkeys(
+            (*(old.sources if old else ()), *(Key(self._scope, MESSAGE, turn.id) for turn in turns))
+        )
+        record = Record(
+            key=Key(self._scope, SUMMARY, session),
+            text=text,
+            at=self._clock.now(),
+            data={"session": session, "upto": turns[-1].order},
+            sources=tuple(sources),
+        )
+        self._store.apply([Put(record, vectors[0], old.version if old else ABSENT)])
+
+
+def _budget(budget: object, reserve: object) -> int:
+    for what, value in (("a budget", budget), ("a reserve", reserve)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise WrongType(f"{what} is an integer, not {value!r}")
+    assert isinstance(budget, int)  # noqa: S101  # checked above
+    assert isinstance(reserve, int)  # noqa: S101  # checked above
+    if budget < 1 or not 0 <= reserve < budget:
+        raise InvalidInput(f"a budget is at least 1 and the reserve below it, found {budget} and {reserve}")
+    return budget - reserve

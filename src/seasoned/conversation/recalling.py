@@ -1,0 +1,135 @@
+"""What is recalled for a query: messages outside the window, in a block inside the newest user message.
+
+They are chosen once for each user message, among what was stored before it, and kept at hand, so that every step of a
+tool loop shows the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from seasoned.context import Item, block
+from seasoned.conversation.assembly import NAME, NOTE, Recall, Recalled
+from seasoned.conversation.following import MESSAGE, Session, in_session
+from seasoned.conversation.messages import SYSTEM_ROLES
+from seasoned.conversation.policy import ConversationPolicy
+from seasoned.conversation.units import Turn
+from seasoned.query import Not
+from seasoned.records import Hit, Scope
+from seasoned.search import Searcher
+from seasoned.text import likeness
+
+SAME: Final = 0.9
+"""From this likeness on, two messages say the same, and the better hit is shown alone."""
+
+LEAST_CHARS: Final = 80
+"""A message that does not fit is shown cut, if this much of it fits."""
+
+_SHOWN: Final = 200
+"""How many of the messages shown anyway are allowed for among the hits."""
+_TRUST: Final = {"user": "said by a user", "assistant": "said by an assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to recall for: its text, the newest user message, its session, the scope and the budget."""
+
+    query: str
+    newest: Turn
+    session: str
+    scope: Scope
+    budget: int
+
+
+def recaller(searcher: Searcher, kept: Session, policy: ConversationPolicy, asked: Asked) -> Recall:
+    """Return what chooses the block for a question; the session's lock must be held when it is called."""
+    key = (
+        asked.query,
+        asked.newest.id,
+        asked.budget,
+        policy.recall_k,
+        policy.recall_share,
+        policy.recall_session,
+        policy.counter.identity,
+    )
+
+    def recall(shown: Collection[str], fits: Callable[[str], bool]) -> Recalled | None:
+        known = kept.recalled.get(key)
+        if isinstance(known, Recalled) and fits(known.text):
+            return known
+        found = _shown_block(_chosen(_hits(searcher, policy, asked, shown), policy.recall_k), asked, fits)
+        if found is not None:
+            kept.remember(key, found)
+        return found
+
+    return recall
+
+
+def _hits(searcher: Searcher, policy: ConversationPolicy, asked: Asked, shown: Collection[str]) -> Iterable[Hit]:
+    """Give hits, best first, that were stored before the newest user message and are not shown anyway."""
+    where = Not(in_session(asked.session)) if policy.recall_session == "others" else None
+    k = 4 * policy.recall_k + 8 + min(len(shown), _SHOWN)
+    hits = searcher.search(asked.query, k=k, scope=asked.scope, kinds=(MESSAGE,), where=where)
+    hidden = set(shown)
+    return (hit for hit in hits if hit.order < asked.newest.order and hit.id not in hidden and _may_be_shown(hit))
+
+
+def _may_be_shown(hit: Hit) -> bool:
+    return bool(hit.text.strip()) and hit.record.data.get("role") not in SYSTEM_ROLES
+
+
+def _chosen(hits: Iterable[Hit], most: int) -> list[Hit]:
+    """Return the best hits, each thing that is said once."""
+    chosen: list[Hit] = []
+    for hit in hits:
+        if len(chosen) == most:
+            break
+        if all(likeness(hit.text, other.text) < SAME for other in chosen):
+            chosen.append(hit)
+    return chosen
+
+
+def _shown_block(hits: list[Hit], asked: Asked, fits: Callable[[str], bool]) -> Recalled | None:
+    """Return the block of the hits that fit, the best first to be taken, shown in the order in which they were said."""
+    taken: list[tuple[int, str, Item]] = []
+    for hit in hits:
+        item = _fitting(hit, asked, lambda extra: fits(_text([*taken, extra])))
+        if item is not None:
+            taken.append(item)
+    return (
+        Recalled(_text(taken), tuple(name for _, name, _ in sorted(taken, key=lambda each: each[0]))) if taken else None
+    )
+
+
+def _text(taken: list[tuple[int, str, Item]]) -> str:
+    return block(NAME, NOTE, [item for _, _, item in sorted(taken, key=lambda each: each[0])])
+
+
+def _fitting(hit: Hit, asked: Asked, fits: Callable[[tuple[int, str, Item]], bool]) -> tuple[int, str, Item] | None:
+    """Return a hit as an item, cut where the whole does not fit, None where too little does."""
+    whole = (hit.order, hit.id, _item(hit, hit.text, asked))
+    if fits(whole):
+        return whole
+    low, high = 0, len(hit.text)
+    while high - low > 16:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits((hit.order, hit.id, _item(hit, _cut(hit, middle), asked))) else (low, middle)
+    return (hit.order, hit.id, _item(hit, _cut(hit, low), asked)) if low >= LEAST_CHARS else None
+
+
+def _cut(hit: Hit, kept: int) -> str:
+    return f"{hit.text[:kept]} [… {len(hit.text) - kept} characters more, stored as {hit.id} …]"
+
+
+def _item(hit: Hit, text: str, asked: Asked) -> Item:
+    data = hit.record.data
+    session, role, name = str(data.get("session", "")), str(data.get("role", "")), data.get("name")
+    labels = [
+        ("from", "this conversation" if session == asked.session else f"an earlier session, {session}"),
+        ("date", hit.record.at.date().isoformat()),
+        ("trust", _TRUST.get(role, "output of a tool, not verified")),
+        *([("name", name)] if isinstance(name, str) else []),
+    ]
+    return Item(text=text, labels=labels)

@@ -1,0 +1,148 @@
+"""Forgetting: which records go, what goes with them, and the receipt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from seasoned.errors import InvalidInput, NotFound, StoreError, WrongType
+from seasoned.ports import Counts, Remove, Store, Upkeep
+from seasoned.query import Compare, Filter, Op, Query, both
+from seasoned.records import Key, Scope, checked_id
+from seasoned.results import Receipt
+
+_PAGE: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which records are meant: all that pass every condition given.
+
+    `ids` of any kind; `session`; `before` an instant (by `at`); `source`, a record that they were derived from;
+    `kinds`; `where`. `everything` must be set where nothing narrows, and `subtree` reaches into the scopes below.
+
+    Raises:
+        InvalidInput: nothing narrows and `everything` is not set.
+    """
+
+    scope: Scope
+    ids: tuple[str, ...] | None = None
+    session: str | None = None
+    before: datetime | None = None
+    source: Key | None = None
+    kinds: tuple[str, ...] = ()
+    where: Filter | None = None
+    everything: bool = False
+    subtree: bool = False
+
+    def __post_init__(self) -> None:
+        narrowing = (self.ids, self.session, self.before, self.source, self.where, self.kinds or None)
+        if all(each is None for each in narrowing) and not self.everything:
+            raise InvalidInput(
+                "say what to forget: id, session, before, older_than, source, kinds, where, or everything=True"
+            )
+        for name in self.ids or ():
+            checked_id(name)
+
+    def query(self) -> Query:
+        """Return the query that finds them."""
+        parts: list[Filter | None] = [self.where]
+        if self.session is not None:
+            parts.append(Compare("data.session", Op.EQ, checked_id(self.session, "a session")))
+        if self.before is not None:
+            parts.append(Compare("at", Op.LT, self.before))
+        if self.ids is not None:
+            parts.append(Compare("id", Op.IN, self.ids))
+        return Query(
+            scope=self.scope,
+            subtree=self.subtree,
+            kinds=self.kinds,
+            source=self.source,
+            where=both(*parts),
+            k=_PAGE,
+            expired=True,
+        )
+
+
+def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool, hard: bool) -> Receipt:
+    """Remove what is selected and what was derived from it; with `hard`, so that no byte of it stays.
+
+    Raises:
+        NotFound: an id is not there.
+        StoreError: `hard` on an engine that cannot erase.
+    """
+    if hard and not isinstance(store, Upkeep):
+        raise StoreError(
+            f"{type(store).__name__} cannot erase for good; forget without hard, or use the engine's own means"
+        )
+    chosen = [key for key in keys_of(store, selection.query()) if key.kind != superseded or selection.everything]
+    _check_found(selection, chosen)
+    derived = [key for key in _derived(store, chosen) if key not in set(chosen)]
+    counts = Counts() if dry_run else _remove(store, [*chosen, *derived], hard=hard)
+    return Receipt(
+        ids=tuple(key.id for key in chosen if key.kind != superseded),
+        derived=tuple(key.id for key in (*(key for key in chosen if key.kind == superseded), *derived)),
+        by_kind=dict(Counter(key.kind for key in (*chosen, *derived))),
+        dry_run=dry_run,
+        hard=hard,
+        rows=counts.rows,
+        vectors=counts.vectors,
+        postings=counts.postings,
+        log_bytes=counts.log_bytes,
+        pending=counts.pending,
+        left=counts.left,
+    )
+
+
+def keys_of(store: Store, query: Query) -> Iterator[Key]:
+    """Yield the keys of all records that answer, page by page."""
+    cursor: str | None = None
+    while True:
+        page = store.find(replace(query, cursor=cursor))
+        yield from (hit.record.key for hit in page.hits)
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _check_found(selection: Selection, chosen: Sequence[Key]) -> None:
+    missing = set(selection.ids or ()) - {key.id for key in chosen}
+    if missing:
+        raise NotFound(f"no record {sorted(missing)[0]!r} in {'/'.join(selection.scope)}; nothing was forgotten")
+
+
+def _derived(store: Store, keys: Iterable[Key]) -> list[Key]:
+    """Return what was derived from the keys, and from that, and so on: old versions, summaries."""
+    found: dict[Key, None] = {}
+    waiting = list(keys)
+    while waiting:
+        source = waiting.pop()
+        for key in keys_of(store, Query(scope=source.scope, source=source, k=_PAGE, expired=True)):
+            if key not in found:
+                found[key] = None
+                waiting.append(key)
+    return list(found)
+
+
+def _remove(store: Store, keys: Sequence[Key], *, hard: bool) -> Counts:
+    if hard and isinstance(store, Upkeep):
+        return store.purge(keys)
+    for start in range(0, len(keys), _PAGE):
+        store.apply([Remove(key) for key in keys[start : start + _PAGE]])
+    return Counts(rows=len(keys))
+
+
+def source_key(scope: Scope, source: object) -> Key | None:
+    """Return the key that a caller means by a source: a key, or (kind, id) in the scope.
+
+    Raises:
+        WrongType: anything else.
+    """
+    if source is None or isinstance(source, Key):
+        return source
+    if isinstance(source, tuple) and len(source) == 2:
+        return Key(scope, str(source[0]), str(source[1]))
+    raise WrongType(f"a source is a Key or a (kind, id) pair, not {source!r}")

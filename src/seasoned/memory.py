@@ -1,0 +1,382 @@
+"""`Memory`: one place for all that an agent remembers, and what joins it."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+from uuid import uuid4
+
+from seasoned.conversation import ConversationMemory, ConversationPolicy
+from seasoned.embedders import EmbedderSpec, resolve
+from seasoned.errors import Conflict, StoreClosed, StoreError
+from seasoned.forgetting import Selection, forget, source_key
+from seasoned.locations import open_store
+from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
+from seasoned.ports import Clock, Finding, IdSource, Put, Store, SystemClock, Upkeep
+from seasoned.query import Compare, Op, Order, Page, Query, Where, both, parse_filter
+from seasoned.ranking import Blend
+from seasoned.records import JSON, Hit, Key, Record, Scope, checked_id
+from seasoned.results import Added, Receipt
+from seasoned.search import Hits, Searcher
+from seasoned.stores.sqlite.connections import Durability
+from seasoned.text import Analyser
+from seasoned.transfer.bundle import Progress, Transferred, export, import_bundle
+
+DEFAULT_SCOPE: Final = ("default",)
+"""The scope where none is named: right for one user; give each of several one of their own."""
+
+REEMBED_BATCH: Final = 256
+"""How many texts `reembed` writes at a time; what was written stays when it is interrupted."""
+
+_LOG: Final = logging.getLogger("seasoned.memory")
+
+
+def new_id() -> str:
+    """Return a random id of 32 hexadecimal digits."""
+    return uuid4().hex
+
+
+class Memory:
+    """All that an agent remembers in one scope, over one store.
+
+    `location` is a file path (created for its owner alone), a URL, a store, or None to keep all in this process.
+    `scope` says whose memory it is; nothing is ever read or written outside it. `embedder` is "auto" (the best that
+    is installed: all-MiniLM-L6-v2, a static table, else words alone), "hashing", "static", "minilm", an embedder, a
+    LangChain `Embeddings` or a callable. `durability` "full" survives a power cut, "normal" a killed process.
+    `language` is the Snowball stemmer for words in Latin script. `policy` says how conversations become contexts,
+    `blend` how the arms of search are fused. One memory may be shared by threads; after `close` every verb raises
+    `StoreClosed`.
+
+    Raises:
+        InvalidScope, InvalidInput, WrongType: an argument breaks its rule.
+        StoreError: the store cannot be opened; see its subclasses.
+        MissingExtra: the embedder needs a package that is not installed.
+    """
+
+    scope: Scope
+    """Whose memory it is."""
+    conversation: ConversationMemory
+    """What was said, in sessions."""
+
+    def __init__(
+        self,
+        location: str | os.PathLike[str] | Store | None = None,
+        *,
+        scope: Scope | Sequence[str] | str = DEFAULT_SCOPE,
+        embedder: EmbedderSpec = "auto",
+        durability: Durability = "full",
+        language: str = "english",
+        policy: ConversationPolicy | None = None,
+        blend: Blend | None = None,
+        clock: Clock | None = None,
+        ids: IdSource = new_id,
+    ) -> None:
+        checked = Scope(scope)
+        space = resolve(embedder)
+        self._clock = clock or SystemClock()
+        store = open_store(location, durability=durability, clock=self._clock, analyser=Analyser(language))
+        self._owns_store = store is not location
+        self._assemble(store, checked, Searcher(store, space, blend), policy or ConversationPolicy(), ids)
+        self._say_what_lacks_vectors()
+
+    def _assemble(
+        self, store: Store, scope: Scope, searcher: Searcher, policy: ConversationPolicy, ids: IdSource
+    ) -> None:
+        self._store = store
+        self._closed = False
+        self.scope = scope
+        self._searcher = searcher
+        self._policy = policy
+        self._ids = ids
+        self._notes = Notes(store, scope, searcher, self._clock, ids)
+        self.conversation = ConversationMemory(
+            store, scope, searcher=searcher, clock=self._clock, ids=ids, policy=policy
+        )
+
+    @property
+    def store(self) -> Store:
+        """The engine below."""
+        return self._store
+
+    def within(self, *parts: str) -> Memory:
+        """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
+        made = object.__new__(Memory)
+        made._clock = self._clock
+        made._owns_store = False
+        made._assemble(self._store, self.scope.within(*parts), self._searcher, self._policy, self._ids)
+        return made
+
+    def remember(
+        self,
+        text: str,
+        kind: str = "note",
+        tags: Sequence[str] = (),
+        at: WHEN = None,
+        until: WHEN = None,
+        worth: float = 0.0,
+        *,
+        id: str | None = None,  # noqa: A002  # the field's name everywhere
+        data: Mapping[str, JSON] | None = None,
+        sources: Sequence[Key] = (),
+    ) -> Added:
+        """Write a note, and say what became of it.
+
+        `kind` is any word of yours. `tags` are found by `where={"data.tags": "x"}`. `at` is when it happened (now),
+        `until` when it ends to exist. `worth` ranks. Without `id` every call writes a new note; with one that is
+        there already nothing changes and the status is `duplicate`. `sources` are the records it was derived from.
+
+        Raises:
+            InvalidInput: a blank text, a reserved kind, a number that is not finite.
+            WrongType: an argument of another type.
+        """
+        self._check_open()
+        draft = self._notes.draft(
+            text, kind=kind, id=id, tags=tags, data=data, sources=sources, at=at, until=until, worth=worth
+        )
+        return self._notes.remember(draft, given_id=id is not None)
+
+    def get(self, id: str, kind: str | None = None) -> Hit:  # noqa: A002  # the field's name everywhere
+        """Return the record with this id.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        self._check_open()
+        return self._notes.get(id, kind)
+
+    def list(
+        self,
+        where: Where = None,
+        cursor: str | None = None,
+        *,
+        k: int = 100,
+        kinds: Sequence[str] = (),
+        newest: bool = False,
+        subtree: bool = False,
+    ) -> Page:
+        """Return a page of records as they were first written; `page.cursor` asks for the next, None at the end.
+
+        Old versions are left out unless `kinds` names "superseded".
+        """
+        self._check_open()
+        order = Order.NEWEST if newest else Order.OLDEST
+        return self._notes.page(self._query(where, kinds, subtree=subtree, cursor=cursor, k=k, order=order))
+
+    def count(self, where: Where = None, *, kinds: Sequence[str] = (), subtree: bool = False) -> int:
+        """Return how many records there are, old versions left out unless `kinds` names "superseded"."""
+        self._check_open()
+        return self._notes.page(self._query(where, kinds, subtree=subtree, count=True)).count or 0
+
+    def _query(self, where: Where, kinds: Sequence[str], **rest: object) -> Query:
+        old = None if kinds else Compare("kind", Op.NE, SUPERSEDED)
+        return Query(scope=self.scope, kinds=_kinds(kinds), where=both(old, parse_filter(where)), **rest)  # type: ignore[arg-type]  # named above
+
+    def update(self, id: str, kind: str | None = None, **changes: object) -> Hit:  # noqa: A002  # the field's name everywhere
+        """Write a new version of a record and return it; the old one is kept in its history and found no more.
+
+        `changes` are any of text, tags, data (whole), at, until, worth.
+
+        Raises:
+            NotFound: there is none in this scope.
+            WrongType: a field that does not exist, or of another type.
+        """
+        self._check_open()
+        return self._notes.update(id, kind, changes)
+
+    def history(self, id: str, kind: str | None = None) -> builtins.list[Revision]:  # noqa: A002  # the field's name everywhere
+        """Return the versions of a record, oldest first."""
+        self._check_open()
+        return self._notes.history(id, kind)
+
+    def recall(
+        self, query: str, k: int = 10, *, kinds: Sequence[str] = (), where: Where = None, subtree: bool = False
+    ) -> Hits:
+        """Return the k best hits of any kind, best first, each with `why`; with `subtree` from the scopes below too.
+
+        Raises:
+            InvalidInput: a blank query, k below 1, an unknown field or operator.
+            WrongType: an argument of another type.
+        """
+        self._check_open()
+        return self._searcher.search(
+            query, k=k, scope=self.scope, subtree=subtree, kinds=_kinds(kinds), where=parse_filter(where)
+        )
+
+    def scopes(self) -> builtins.list[Scope]:
+        """Return the scopes below this one, itself included, that hold records."""
+        self._check_open()
+        return [*self._store.find(Query(scope=self.scope, subtree=True, scopes=True)).scopes]
+
+    def forget(
+        self,
+        id: str | Sequence[str] | None = None,  # noqa: A002  # the field's name everywhere
+        *,
+        session: str | None = None,
+        before: WHEN = None,
+        older_than: timedelta | float | None = None,
+        source: Key | tuple[str, str] | None = None,
+        kinds: Sequence[str] = (),
+        where: Where = None,
+        everything: bool = False,
+        subtree: bool = False,
+        dry_run: bool = False,
+        hard: bool = False,
+    ) -> Receipt:
+        """Remove records that pass every condition given, with their old versions and what was derived from them.
+
+        `id` one or several; `session`; `before` an instant or `older_than` an age (a number is in days), by `at`;
+        `source` a record they were derived from; `kinds`; `where`; or `everything` of the scope. With `subtree` in
+        the scopes below too. `dry_run` changes nothing and says what would go. `hard` erases: no byte stays in rows,
+        vectors, indexes or the write-ahead log, and the receipt says what went from where and what is `pending`.
+
+        Raises:
+            InvalidInput: no condition.
+            NotFound: an id that is not there; nothing was forgotten.
+        """
+        self._check_open()
+        selection = Selection(
+            scope=self.scope,
+            ids=_ids(id),
+            session=session,
+            before=age_limit(self._clock.now(), older_than, before),
+            source=source_key(self.scope, source),
+            kinds=_kinds(kinds),
+            where=parse_filter(where),
+            everything=everything,
+            subtree=subtree,
+        )
+        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
+
+    def reembed(self, progress: Progress | None = None) -> int:
+        """Give a vector to every record of the scope and those below it that has none in the embedder's space.
+
+        Returns how many. Interrupted, it goes on where it was; `progress` is called with done and total.
+
+        Raises:
+            EmbeddingError: the embedder failed; what was written before stays.
+        """
+        self._check_open()
+        if not self._searcher.dense:
+            return 0
+        lacking = Query(
+            scope=self.scope, subtree=True, lacking=str(self._searcher.embedder.fingerprint), k=REEMBED_BATCH
+        )
+        total = self._store.find(replace(lacking, count=True)).count or 0
+        done, cursor = 0, None
+        while True:
+            page = self._store.find(replace(lacking, cursor=cursor))
+            done += self._embed([hit.record for hit in page.hits])
+            if progress is not None:
+                progress(done, max(total, done))
+            cursor = page.cursor
+            if cursor is None:
+                return done
+
+    def _embed(self, records: Sequence[Record]) -> int:
+        vectors = self._searcher.required_vectors([record.text for record in records])
+        written = 0
+        for record, vector in zip(records, vectors, strict=True):
+            try:
+                self._store.apply([Put(record, vector, record.version)])
+            except Conflict:  # changed meanwhile: whoever did wrote its vector, or the next run will
+                continue
+            written += 1
+        return written
+
+    def export(self, path: str | os.PathLike[str]) -> Transferred:
+        """Write all records of the scope and those below it to a bundle file (JSON lines with a checksum)."""
+        self._check_open()
+        return export(self._store, self.scope, path, self._clock)
+
+    def import_(self, path: str | os.PathLike[str], progress: Progress | None = None) -> Transferred:
+        """Read a bundle into this scope; records that are there already stay as they are.
+
+        Raises:
+            BundleError: the file is damaged or not a bundle; nothing was imported.
+        """
+        self._check_open()
+        return import_bundle(self._store, self.scope, path, self._searcher, progress)
+
+    def stats(self) -> dict[str, JSON]:
+        """Return counts of this scope by kind, what lacks a vector, and the sizes of the engine."""
+        self._check_open()
+        counts = {kind: self.count(kinds=(kind,), subtree=True) for kind in ("message", "note", "summary", SUPERSEDED)}
+        engine: Mapping[str, JSON] = self._store.stats() if isinstance(self._store, Upkeep) else {}
+        return {
+            "scope": [*self.scope],
+            "scopes_below": len(self.scopes()),
+            "records": self.count(subtree=True),
+            "by_kind": {kind: number for kind, number in counts.items() if number},
+            "sessions": len(self.conversation.sessions()),
+            "embedder": str(self._searcher.embedder.fingerprint),
+            "without_vector": self._lacking() if self._searcher.dense else 0,
+            "engine": dict(engine),
+        }
+
+    def check(self) -> builtins.list[Finding]:
+        """Compare the store with itself, and every derived index with the rows; [] where all is well."""
+        self._check_open()
+        return self._upkeep().check()
+
+    def rebuild(self, progress: Callable[[str], None] | None = None) -> int:
+        """Make every derived index anew from the rows and finish pending erasures; return how many records it read."""
+        self._check_open()
+        if progress is not None:
+            progress("indexes")
+        return self._upkeep().rebuild()
+
+    def close(self) -> None:
+        """Close the memory, and its store if it opened it; closing twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            if self._owns_store:
+                self._store.close()
+
+    def __enter__(self) -> Self:
+        self._check_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Memory({type(self._store).__name__}, scope={tuple(self.scope)!r}{', closed' if self._closed else ''})"
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("this memory was closed")
+
+    def _upkeep(self) -> Upkeep:
+        if not isinstance(self._store, Upkeep):
+            raise StoreError(
+                f"{type(self._store).__name__} keeps no derived index of ours; use the engine's own checks"
+            )
+        return self._store
+
+    def _lacking(self) -> int:
+        fingerprint = str(self._searcher.embedder.fingerprint)
+        return self._store.find(Query(scope=self.scope, subtree=True, lacking=fingerprint, count=True)).count or 0
+
+    def _say_what_lacks_vectors(self) -> None:
+        if self._searcher.dense and (number := self._lacking()):
+            _LOG.warning(
+                "%d records have no vector of %s: they are found by words alone until reembed() is run",
+                number,
+                self._searcher.embedder.fingerprint,
+            )
+
+
+def _kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    return tuple(checked_id(kind, "a kind") for kind in ((kinds,) if isinstance(kinds, str) else kinds))
+
+
+def _ids(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,1 @@
+"""Models behind endpoints, and what their replies hold."""

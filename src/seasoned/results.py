@@ -1,0 +1,54 @@
+"""What verbs that write and remove answer: nothing is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """What became of something that was to be written."""
+
+    WRITTEN = "written"
+    DUPLICATE = "duplicate"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What became of one thing that was to be written: its id ("" where refused), the status, and why.
+
+    A written one may have a reason too: `degraded: …` says what is missing for now, such as its vector.
+    """
+
+    id: str
+    status: Status
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What was forgotten, or with `dry_run` would be.
+
+    `ids` are the records asked for, `derived` those that go with them (old versions, summaries of them). The counts
+    say what went from where. `pending` names what is not done: "wal" means that a reader still holds the write-ahead
+    log, which `Memory.doctor` empties later. `left` names files where the self-check still found erased bytes.
+    """
+
+    ids: tuple[str, ...]
+    derived: tuple[str, ...] = ()
+    by_kind: Mapping[str, int] = field(default_factory=dict)
+    dry_run: bool = False
+    hard: bool = False
+    rows: int = 0
+    vectors: int = 0
+    postings: int = 0
+    log_bytes: int = 0
+    pending: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many records it speaks of, derived ones included."""
+        return len(self.ids) + len(self.derived)

@@ -1,0 +1,1 @@
+"""The engines: each a `Store`, each certified by `seasoned.testing.StoreContract`."""

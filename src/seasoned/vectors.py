@@ -1,0 +1,99 @@
+"""The dense arm: the vectors of one scope in one space, exact up to some size, then by sign bits and rescoring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seasoned.columns import Column
+
+EXACT_UP_TO: Final = 20_000
+"""Up to so many vectors every cosine is computed; above, sign bits choose which are."""
+
+RESCORED: Final = 2_000
+"""Fewest vectors whose exact cosine is computed above `EXACT_UP_TO`; one in fifty of them all if that is more."""
+
+Floats = NDArray[np.float32]
+
+
+class DenseIndex:
+    """Unit vectors with the slot that each belongs to; a slot may have several, of which the nearest counts."""
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self._matrix: Column[np.float32] = Column(np.float32, (dimension,))
+        self._bits: Column[np.uint64] = Column(np.uint64, (-(-dimension // 64),))
+        self._owner: Column[np.int32] = Column(np.int32)
+        self._live: Column[np.bool_] = Column(np.bool_)
+        self._one_each = True
+
+    def __len__(self) -> int:
+        return len(self._owner)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._matrix.nbytes + self._bits.nbytes + self._owner.nbytes
+
+    @property
+    def owners(self) -> NDArray[np.int32]:
+        """The slot of each vector."""
+        return self._owner.view
+
+    def add(self, slots: NDArray[np.int32], vectors: Floats) -> None:
+        """Add vectors, row i belonging to slot i."""
+        self._matrix.extend(vectors)
+        self._bits.extend(sign_bits(vectors))
+        self._owner.extend(slots)
+        self._live.extend(np.ones(len(slots), np.bool_))
+        if self._one_each and len(slots):
+            self._one_each = bool((np.diff(self.owners[-len(slots) - 1 :]) > 0).all())
+
+    def drop(self, slots: Sequence[int], total: int) -> None:
+        """Forget the vectors of some of `total` slots."""
+        gone = np.zeros(total, np.bool_)
+        gone[list(slots)] = True
+        self._live.view[gone[self.owners]] = False
+
+    def cosines(self, query: Floats, slots: int, allowed: NDArray[np.bool_]) -> Floats:
+        """Return the cosine of each slot with `query`, shape (slots,); NaN where not allowed or not computed."""
+        out = np.full(slots, np.nan, np.float32)
+        rows = np.flatnonzero(allowed[self.owners] & self._live.view)
+        if len(rows) > EXACT_UP_TO:
+            rows = self._nearest_by_bits(query, rows)
+        if not len(rows):
+            return out
+        found = self._products(rows, query)
+        owners = self.owners[rows]
+        if self._one_each:
+            out[owners] = found
+        else:
+            best = np.full(slots, -np.inf, np.float32)
+            np.maximum.at(best, owners, found)
+            out[owners] = best[owners]
+        return out
+
+    def _products(self, rows: NDArray[np.int64], query: Floats) -> Floats:
+        matrix = self._matrix.view if len(rows) == len(self) else self._matrix.view[rows]
+        products: Floats = np.clip(matrix @ query, -1.0, 1.0)
+        return products
+
+    def _nearest_by_bits(self, query: Floats, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        bits = self._bits.view if len(rows) == len(self) else self._bits.view[rows]
+        wanted = sign_bits(query[None, :])[0]
+        differing = np.zeros(len(rows), np.uint16)
+        for column in range(bits.shape[1]):
+            differing += np.bitwise_count(bits[:, column] ^ wanted[column])
+        keep = max(RESCORED, len(rows) // 50)
+        return np.sort(rows[np.argpartition(differing, keep)[:keep]])
+
+
+def sign_bits(vectors: Floats) -> NDArray[np.uint64]:
+    """Return one bit a number, set where it is positive, packed into words; shape (n, ceil(dimension / 64))."""
+    packed = np.packbits(vectors > 0, axis=1)
+    short = -packed.shape[1] % 8
+    padded = np.pad(packed, ((0, 0), (0, short))) if short else packed
+    return np.ascontiguousarray(padded).view(np.uint64)
