@@ -1,1 +1,69 @@
 """Memory for agents that learn from what they did."""
+
+from seasoned.context import Context
+from seasoned.conversation import ConversationMemory, ConversationPolicy
+from seasoned.embedders import (
+    CallableEmbedder,
+    HashingEmbedder,
+    LangChainEmbedder,
+    MiniLMEmbedder,
+    StaticEmbedder,
+)
+from seasoned.errors import SeasonedError
+from seasoned.memory import Memory
+from seasoned.notes import Revision
+from seasoned.ports import Clock, Embedder, Fingerprint, Message, Store, SystemClock, TokenCounter, Upkeep
+from seasoned.query import And, Compare, Filter, Not, Op, Or, Order, Page
+from seasoned.ranking import Blend
+from seasoned.records import JSON, Hit, Key, Record, Scope, Why
+from seasoned.results import Added, Receipt, Status
+from seasoned.search import Hits
+from seasoned.stores.memory import MemoryStore
+from seasoned.stores.sqlite import SQLiteStore
+from seasoned.transfer.bundle import Transferred
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "JSON",
+    "Added",
+    "And",
+    "Blend",
+    "CallableEmbedder",
+    "Clock",
+    "Compare",
+    "Context",
+    "ConversationMemory",
+    "ConversationPolicy",
+    "Embedder",
+    "Filter",
+    "Fingerprint",
+    "HashingEmbedder",
+    "Hit",
+    "Hits",
+    "Key",
+    "LangChainEmbedder",
+    "Memory",
+    "MemoryStore",
+    "Message",
+    "MiniLMEmbedder",
+    "Not",
+    "Op",
+    "Or",
+    "Order",
+    "Page",
+    "Receipt",
+    "Record",
+    "Revision",
+    "SQLiteStore",
+    "Scope",
+    "SeasonedError",
+    "StaticEmbedder",
+    "Status",
+    "Store",
+    "SystemClock",
+    "TokenCounter",
+    "Transferred",
+    "Upkeep",
+    "Why",
+]

@@ -97,7 +97,7 @@ def _why(arms: Arms, fused: Fused, slot: int) -> dict[str, Why]:
 def _allowed(index: ScopeIndex, wanted: Wanted) -> Bools:
     allowed: Bools = index.alive & (index.array("until") > wanted.now) & (index.postings.lengths >= 0)  # type: ignore[operator]
     if wanted.kinds:
-        allowed &= np.isin(index.array("kind"), [index.tables["kind"].known(kind) for kind in wanted.kinds])
+        allowed &= _coded(index, "kind", wanted.kinds)
     if wanted.rows is not None:
         slots = [slot for row in wanted.rows if (slot := index.slot_of(row)) is not None]
         chosen = np.zeros(len(allowed), bool)
@@ -131,10 +131,17 @@ def _holds(index: ScopeIndex, part: Filter) -> Bools:
     column = index.array(name)
     if name in _CODED:
         values = part.value if isinstance(part.value, tuple) else (part.value,)
-        return np.isin(column, [index.tables[name].known(str(value)) for value in values])
+        return _coded(index, name, [str(value) for value in values])
     bound = to_micros(part.value) if name in ("at", "until") else part.value  # type: ignore[arg-type]  # checked when made
     held: Bools = _ORDERS[part.op](column, bound)  # type: ignore[arg-type]  # a number, as `in_arrays` checked
     return held & (column != np.iinfo(np.int64).max) if name == "until" else held
+
+
+def _coded(index: ScopeIndex, name: str, values: Sequence[str]) -> Bools:
+    """Tell where a column of names has one of some values."""
+    codes = [index.tables[name].known(value) for value in values]
+    found: Bools = index.array(name) == codes[0] if len(codes) == 1 else np.isin(index.array(name), codes)
+    return found
 
 
 _ORDERS: Final = {Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
@@ -156,14 +163,11 @@ def _arms(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Arms:
         lengths=lengths.astype(np.float32),
         query_length=float(length),
         layout=index.layout if index.tables["session"].strings else None,
-        from_user=~np.isin(index.array("role"), [index.tables["role"].known(role) for role in _MACHINES]),
+        from_user=index.human,
         named=index.named(terms),
         recency=_spread(index.array("at"), allowed) if wanted.blend.recency else None,
         worth=_spread(index.array("worth"), allowed) if wanted.blend.worth else None,
     )
-
-
-_MACHINES: Final = ("assistant", "tool", "function", "system", "developer")
 
 
 def _cosines(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Floats | None:

@@ -34,17 +34,18 @@ class Column(Generic[T]):
 
     def append(self, value: float) -> None:
         """Add one row."""
-        self._reserve(1)
+        self.reserve(1)
         self._array[self._used] = value
         self._used += 1
 
     def extend(self, values: NDArray[T]) -> None:
         """Add rows."""
-        self._reserve(len(values))
+        self.reserve(len(values))
         self._array[self._used : self._used + len(values)] = values
         self._used += len(values)
 
-    def _reserve(self, more: int) -> None:
+    def reserve(self, more: int) -> None:
+        """Make room for so many more rows."""
         needed = self._used + more
         if needed <= len(self._array):
             return

@@ -6,7 +6,6 @@ text changes gets a new slot that takes the place of the old one; slots are neve
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -41,6 +40,9 @@ MONTHS: Final = (
     "december",
 )
 """How the month of a record is indexed, so that "in May 2023" finds it."""
+
+MACHINES: Final = ("assistant", "tool", "function", "system", "developer")
+"""Roles that do not speak for a person."""
 
 _DAY: Final = 86_400_000_000
 
@@ -114,6 +116,7 @@ class ScopeIndex:
         self.tables = {name: Names() for name in _TABLES}
         self._slots: dict[int, int] = {}
         self._layout: Layout | None = None
+        self._human: Bools | None = None
         self._dense: dict[str, DenseSpace] = {}
         self._names_by_term: dict[str, list[int]] = {}
         self._names_read = 0
@@ -162,7 +165,7 @@ class ScopeIndex:
             self._take(row)
         for number in gone:
             self._drop(number)
-        self._layout = None
+        self._layout = self._human = None
         self.seq = seq
 
     def _take(self, row: Row) -> None:
@@ -210,6 +213,14 @@ class ScopeIndex:
             self.alive[slot] = False
 
     @property
+    def human(self) -> Bools:
+        """Which slots a person speaks in: every role but those of `MACHINES`, no role included."""
+        if self._human is None:
+            codes = [self.tables["role"].known(role) for role in MACHINES]
+            self._human = ~np.isin(self.array("role"), codes)
+        return self._human
+
+    @property
     def layout(self) -> Layout:
         """Where the sessions stand, in the order their records were first written."""
         if self._layout is None:
@@ -221,10 +232,11 @@ class ScopeIndex:
         """Return the vectors of one space, empty where none were loaded yet."""
         return self._dense.setdefault(str(fingerprint), DenseSpace(fingerprint.dimension))
 
-    def take_vectors(self, space: DenseSpace, found: Sequence[tuple[int, bytes]], seq: int) -> None:
+    def take_vectors(self, space: DenseSpace, found: Iterable[Sequence[tuple[int, bytes]]], seq: int) -> None:
         """Take in vectors (row, float32 bytes) written up to `seq`."""
-        placed = [(slot, data) for row, data in found if (slot := self._slots.get(row)) is not None]
-        space.take(placed, len(self.postings))
+        space.reserve(len(self.postings))
+        for some in found:
+            space.take([(slot, data) for row, data in some if (slot := self._slots.get(row)) is not None])
         space.seq = seq
 
     def named(self, words: Iterable[str]) -> Bools | None:
@@ -302,20 +314,36 @@ class DenseSpace(DenseIndex):
     def __init__(self, dimension: int) -> None:
         super().__init__(dimension)
         self.seq = 0
-        self._sums: dict[int, int] = {}
+        self._first: Column[np.int32] = Column(np.int32)
 
-    def take(self, placed: Sequence[tuple[int, bytes]], slots: int) -> None:
+    def reserve(self, slots: int) -> None:
+        """Make room for so many slots."""
+        missing = slots - len(self._first)
+        if missing > 0:
+            self._first.extend(np.full(missing, -1, np.int32))
+            self.make_room(missing)
+
+    def take(self, placed: Sequence[tuple[int, bytes]]) -> None:
         """Add the vectors of slots that have none yet, or other ones."""
-        sums = self._sums
-        fresh = [(slot, data) for slot, data in placed if sums.get(slot) != zlib.crc32(data)]
-        replaced = [slot for slot, _ in fresh if slot in sums]
-        if replaced:
-            self.drop(replaced, slots)
-        sums.update((slot, zlib.crc32(data)) for slot, data in fresh)
-        if fresh:
-            parts = [len(data) // (4 * self.dimension) for _, data in fresh]
-            matrix = np.frombuffer(b"".join(data for _, data in fresh), "<f4").reshape(-1, self.dimension)
-            self.add(np.repeat(np.array([slot for slot, _ in fresh], np.int32), parts), matrix)
+        first = self._first.view
+        known = [(slot, data) for slot, data in placed if first[slot] >= 0]
+        if known:
+            same = {slot for slot, data in known if self._has(slot, data)}
+            placed = [(slot, data) for slot, data in placed if slot not in same]
+            self.drop([slot for slot, _ in known if slot not in same], len(first))
+        if not placed:
+            return
+        slots = np.array([slot for slot, _ in placed], np.int32)
+        parts = np.array([len(data) for _, data in placed]) // (4 * self.dimension)
+        first[slots] = len(self) + np.cumsum(parts) - parts
+        matrix = np.frombuffer(b"".join(data for _, data in placed), "<f4").reshape(-1, self.dimension)
+        self.add(np.repeat(slots, parts), matrix)
+
+    def _has(self, slot: int, data: bytes) -> bool:
+        start = int(self._first.view[slot])
+        parts = len(data) // (4 * self.dimension)
+        mine = self.owners[start : start + parts + 1]
+        return int((mine == slot).sum()) == parts and self.rows(start, parts).tobytes() == data
 
 
 def text_digest(row: Row) -> int:

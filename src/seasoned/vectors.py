@@ -43,6 +43,15 @@ class DenseIndex:
         """The slot of each vector."""
         return self._owner.view
 
+    def make_room(self, more: int) -> None:
+        """Make room for so many vectors at once."""
+        for column in (self._matrix, self._bits, self._owner, self._live):
+            column.reserve(more)
+
+    def rows(self, start: int, number: int) -> Floats:
+        """Return some of the vectors, in the order in which they were added."""
+        return self._matrix.view[start : start + number]
+
     def add(self, slots: NDArray[np.int32], vectors: Floats) -> None:
         """Add vectors, row i belonging to slot i."""
         self._matrix.extend(vectors)
@@ -87,8 +96,9 @@ class DenseIndex:
         differing = np.zeros(len(rows), np.uint16)
         for column in range(bits.shape[1]):
             differing += np.bitwise_count(bits[:, column] ^ wanted[column])
-        keep = max(RESCORED, len(rows) // 50)
-        return np.sort(rows[np.argpartition(differing, keep)[:keep]])
+        reached = np.cumsum(np.bincount(differing, minlength=64 * bits.shape[1] + 1))
+        limit = int(np.searchsorted(reached, max(RESCORED, len(rows) // 50)))
+        return rows[differing <= limit]
 
 
 def sign_bits(vectors: Floats) -> NDArray[np.uint64]:

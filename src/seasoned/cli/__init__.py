@@ -12,8 +12,9 @@ def main() -> None:
     try:
         from seasoned.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("typer", "rich"):
             raise
-        sys.stderr.write(f"error: {MissingExtra('cli', error.name)}\n")
+        sys.stderr.write(f"error: {MissingExtra('cli', missing)}\n")
         sys.exit(1)
     run()

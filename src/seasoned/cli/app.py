@@ -13,8 +13,8 @@ from seasoned.cli import demo, reading, writing
 from seasoned.cli.shell import AsJson, Db, Debug, EmbedderName, ScopeParts, command, options_of, prepare_streams
 
 EPILOG = (
-    "Exit codes: 0 done; 1 error; 2 wrong usage; 3 nothing found, or a check found faults; 130 interrupted; "
-    "141 the reader of the output went away."
+    "Exit codes: 0 done; 1 error; 2 wrong usage or an invalid value; 3 nothing found, or a check found faults; "
+    "130 interrupted; 141 the reader of the output went away."
 )
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "forget": writing.forget,
     "export": writing.export,
     "doctor": writing.doctor,
+    "reembed": writing.reembed,
     "demo": demo.demo,
 }
 for name, function in _COMMANDS.items():

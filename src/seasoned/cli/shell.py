@@ -16,7 +16,8 @@ from typing import Annotated, Any, Concatenate, Final, ParamSpec
 import typer
 from rich.console import Console
 
-from seasoned.errors import SeasonedError, StoreError
+from seasoned.cli.shown import visible
+from seasoned.errors import InvalidInput, SeasonedError, StoreError, WrongType
 from seasoned.memory import Memory
 from seasoned.records import JSON, Scope
 
@@ -28,6 +29,7 @@ PIPED_WIDTH: Final = 160
 """Columns of a table that goes to a file or a pipe, unless COLUMNS says otherwise."""
 
 FAILED: Final = 1
+MISUSED: Final = 2
 NEGATIVE: Final = 3
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
@@ -123,7 +125,7 @@ class Shell:
 
     def complain(self, error: Exception) -> None:
         """Write an error as one line on standard error."""
-        sys.stderr.write(f"error: {' '.join(str(error).split()) or type(error).__name__}\n")
+        sys.stderr.write(f"error: {visible(' '.join(str(error).split())) or type(error).__name__}\n")
 
     def write_json(self, document: JSON) -> None:
         """Write one JSON document; on a console that is not Unicode every other character is escaped."""
@@ -135,7 +137,7 @@ def command(function: Callable[Concatenate[Shell, P], None]) -> Callable[..., No
     """Return `function` as a command: it also takes the shared options, and its failures become exit codes.
 
     0 done, 1 an error, 2 wrong usage, 3 a negative answer (raised by the command), 130 interrupted, 141 the reader of
-    standard output went away.
+    the output went away.
     """
 
     @wraps(function)
@@ -204,5 +206,5 @@ def _guarded(act: Callable[[], None], shell: Shell) -> int:
         if shell.options.debug:
             raise
         shell.complain(error)
-        return FAILED
+        return MISUSED if isinstance(error, (InvalidInput, WrongType)) else FAILED
     return 0

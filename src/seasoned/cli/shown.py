@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -20,15 +21,18 @@ from seasoned.transfer.importing import ImportReport
 EXCERPT: Final = 240
 """Characters of a text that a table shows."""
 
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 REFUSALS: Final = 10
 """Refused messages that a report names one by one; `--json` names all."""
 
 
 def hits_table(hits: Sequence[Hit]) -> Table:
     """Return hits with their score, the share of each arm in it, and where they come from."""
-    table = _table("score", "why", "when", "who", "text")
+    table = _table("score", "why", "from", "text")
+    table.columns[1].max_width = table.columns[2].max_width = 30
     for hit in hits:
-        table.add_row(f"{hit.score:.3f}", why(hit), day(hit.record.at), speaker(hit), excerpt(hit.text))
+        table.add_row(f"{hit.score:.3f}", why(hit), origin(hit), excerpt(hit.text))
     return table
 
 
@@ -53,18 +57,19 @@ def why(hit: Hit) -> str:
     return ", ".join(f"{arm} {part.share:.2f}".replace(" 0.", " .") for arm, part in parts if part.share >= 0.005)
 
 
-def speaker(hit: Hit) -> str:
-    """Return who said it, or what kind of record it is, and in which session."""
+def origin(hit: Hit) -> str:
+    """Return when, by whom (or as what kind of record) and in which session it was written."""
     data = hit.record.data
-    who = data.get("name") or data.get("role") or hit.record.key.kind
-    return f"{who}\n{data['session']}" if data.get("session") else str(who)
+    who = str(data.get("name") or data.get("role") or hit.record.key.kind)
+    session = data.get("session")
+    return "\n".join([day(hit.record.at), visible(f"{who}, {session}" if session else who)])
 
 
 def mapping_table(values: Mapping[str, JSON], heads: tuple[str, str]) -> Table:
     """Return names and values, nested ones with dotted names."""
     table = _table(*heads)
     for name, value in _flat(values):
-        table.add_row(name, value)
+        table.add_row(visible(name), visible(value))
     return table
 
 
@@ -72,7 +77,7 @@ def rows_table(rows: Sequence[Sequence[str]], *heads: str) -> Table:
     """Return rows of texts under their heads."""
     table = _table(*heads)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     return table
 
 
@@ -83,20 +88,25 @@ def day(at: datetime) -> str:
 
 def excerpt(text: str) -> str:
     """Return the beginning of a text, on one line."""
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 3]}..."
+
+
+def visible(text: str) -> str:
+    """Return a text whose control characters are escaped, so that what was stored cannot steer a terminal."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def say(console: Console, *texts: str) -> None:
     """Write lines as they are, however long."""
     for text in texts:
-        console.print(Text(text), soft_wrap=True)
+        console.print(Text(visible(text)), soft_wrap=True)
 
 
 def _table(*heads: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for head in heads:
-        table.add_column(head, overflow="fold", no_wrap=head in ("score", "when"))
+        table.add_column(head, overflow="fold", no_wrap=head == "score")
     return table
 
 
@@ -117,7 +127,7 @@ def report_table(reports: Sequence[ImportReport]) -> Table:
         table.add_column(head, justify="right")
     for each in reports:
         numbers = (each.read, each.written, each.duplicate, len(each.refused), sum(each.skipped.values()))
-        table.add_row(Path(each.file).name, each.format, *map(str, numbers))
+        table.add_row(visible(Path(each.file).name), each.format, *map(str, numbers))
     return table
 
 

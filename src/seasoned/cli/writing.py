@@ -1,4 +1,4 @@
-"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `doctor`."""
+"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `doctor`, `reembed`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from seasoned.cli.shell import FAILED, NEGATIVE, Shell, heard
 from seasoned.cli.shown import receipt_json, receipt_table, report_json, report_notes, report_table, rows_table, say
@@ -158,6 +158,16 @@ def doctor(shell: Shell, rebuild: Rebuild = False) -> None:
         raise typer.Exit(NEGATIVE)
 
 
+def reembed(shell: Shell) -> None:
+    """Give every record without a vector of the present embedder one; after a change of embedder, for one."""
+    with shell.memory() as memory, _bar(shell, "embedding") as report:
+        number = memory.reembed(report)
+    if shell.options.json:
+        shell.write_json({"embedded": number})
+    else:
+        say(shell.out, f"{number} records embedded")
+
+
 def _imported(
     shell: Shell, memory: Memory, path: Path, format_: Format | None, session: str | None
 ) -> list[ImportReport]:
@@ -175,7 +185,7 @@ def _imported(
 @contextmanager
 def _bar(shell: Shell, name: str) -> Iterator[Report]:
     """Show a progress bar on standard error where that is a terminal."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=shell.err, disable=not shell.err.is_terminal, transient=True) as progress:
         task = progress.add_task(name, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from seasoned.conversation.assembly import without_block
 from seasoned.conversation.following import MESSAGE
-from seasoned.conversation.messages import Parsed, message_text, parse_message
+from seasoned.conversation.messages import Parsed, is_blank, message_text, parse_message
 from seasoned.errors import Conflict, InvalidInput, WrongType
 from seasoned.ports import ABSENT, IdSource, Put, Store
 from seasoned.query import Query
@@ -22,6 +22,8 @@ WHEN: TypeAlias = datetime | date | str | int | float | None
 
 RETRIES: Final = 8
 """How often a write is tried again where another writer was faster."""
+
+SHOWN: Final = "a block that a context put there is not stored again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,9 @@ def _times(at: WHEN | Sequence[WHEN], count: int, now: datetime) -> list[datetim
 
 def _draft(given: object, name: str | None, at: datetime) -> Draft:
     parsed = parse_message(given)
-    if parsed.message["role"] == "user":
-        parsed = replace(parsed, message=without_block(parsed.message))
+    said = without_block(parsed.message)
+    if said is not parsed.message:
+        parsed = replace(parsed, message=said, blank=is_blank(said), notes=(*parsed.notes, SHOWN))
     return Draft(parsed, name or parsed.id, at)
 
 

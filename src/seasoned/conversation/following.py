@@ -123,7 +123,9 @@ class Session:
     def _take(self, page: Page) -> None:
         if page.gone:
             self.recalled.clear()
-            self._drop({key.id for key in page.gone if key.kind == MESSAGE} & self.by_id.keys())
+            gone = {key.id for key in page.gone if key.kind == MESSAGE}
+            self.unreadable -= gone
+            self._drop(gone & self.by_id.keys())
             if self.summary and self.summary.key in page.gone:
                 self.summary = None
         for hit in sorted(page.hits, key=lambda each: each.order):

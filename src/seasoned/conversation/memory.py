@@ -148,6 +148,7 @@ class ConversationMemory:
             pinned=kept.pinned(),
             summary=summary_message(kept.summary) if policy.summary and kept.summary else None,
             recall=recall,
+            unreadable=sorted(kept.unreadable),
         )
 
     def sessions(self) -> list[SessionInfo]:

@@ -61,7 +61,7 @@ def parse_message(given: object) -> Parsed:
     return Parsed(
         message=message,
         id=None if given_id is None else checked_id(given_id, "a message's id"),
-        blank=_is_blank(message),
+        blank=is_blank(message),
         notes=tuple(notes),
     )
 
@@ -184,7 +184,8 @@ def _check_result(message: Message) -> None:
         raise InvalidMessage(f"a tool result has the tool_call_id of its call; found {call!r}")
 
 
-def _is_blank(message: Message) -> bool:
+def is_blank(message: Message) -> bool:
+    """Tell whether a message says nothing: no text, part, call or refusal; a tool's result may be empty."""
     if message["role"] in ("tool", "function"):
         return False
     if any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")):

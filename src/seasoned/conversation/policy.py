@@ -34,7 +34,8 @@ class ConversationPolicy:
     `recall_share`: share of what the system messages leave that they may take.
     `recall_session`: `all`, or `others` to recall nothing of the session itself.
     `summary`: whether a summary made by `summarise` stands for what was cut; `summary_tokens`: how long it may be;
-    `summary_read_tokens`: how much of the conversation a model is shown at a time to write it.
+    one over half of what there is room for is not shown; `summary_read_tokens`: how much of the conversation a model
+    is shown at a time to write it.
 
     Raises:
         InvalidInput: (a ValueError) a value out of its range.

@@ -42,8 +42,8 @@ class Rows(Protocol):
         """Return what happened after a change."""
         ...
 
-    def vectors(self, fingerprint: Fingerprint, after: int) -> Sequence[tuple[int, bytes]]:
-        """Return the vectors (row, float32 bytes) of one space of rows written after a change."""
+    def vectors(self, fingerprint: Fingerprint, after: int) -> Iterable[Sequence[tuple[int, bytes]]]:
+        """Yield the vectors (row, float32 bytes) of one space of rows written after a change, some at a time."""
         ...
 
     def load(self, analyser: Analyser) -> ScopeIndex | None:

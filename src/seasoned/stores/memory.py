@@ -276,13 +276,10 @@ class _Rows:
         gone = [row for seq, row, _ in self._space.gone if seq > after]
         return Changes([_row(one.hit) for one in changed], gone, self._space.seq)
 
-    def vectors(self, fingerprint: Fingerprint, after: int) -> list[tuple[int, bytes]]:
+    def vectors(self, fingerprint: Fingerprint, after: int) -> list[list[tuple[int, bytes]]]:
         name = str(fingerprint)
-        return [
-            (one.hit.order, one.vectors[name])
-            for one in self._space.records.values()
-            if one.hit.seq > after and name in one.vectors
-        ]
+        changed = (one for one in self._space.records.values() if one.hit.seq > after)
+        return [[(one.hit.order, one.vectors[name]) for one in changed if name in one.vectors]]
 
     def load(self, analyser: Analyser) -> ScopeIndex | None:  # noqa: ARG002  # the port's form
         return None

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from rich.console import Console
-from rich.rule import Rule
 from rich.text import Text
 
 from seasoned.cli.shell import Shell
@@ -93,4 +92,4 @@ def _show(out: Console, report: ImportReport, answers: list[tuple[str, Hits]], c
 
 def _head(out: Console, title: str) -> None:
     out.print()
-    out.print(Rule(Text(title), align="left"))
+    out.print(Text(title, style="bold"))

@@ -23,6 +23,7 @@ from seasoned.text import Analyser
 
 _FROM: Final = "FROM record JOIN scope ON scope.id = record.scope"
 _BATCH: Final = 400
+_VECTORS: Final = 4_000
 _SPACES: Final = ",".join(str(code) for code in range(0x3001) if chr(code).isspace())
 _SAYS: Final = f"trim(text, char({_SPACES})) <> ''"
 _LACKING: Final = (
@@ -199,16 +200,19 @@ class SnapshotRows:
                 row=row, kind=kind, text=text, at=at, until=expiry, worth=worth, session=session, role=role, name=name
             )
 
-    def vectors(self, fingerprint: Fingerprint, after: int) -> list[tuple[int, bytes]]:
-        """Return the vectors (row, float32 bytes) of one space of rows written after a change."""
+    def vectors(self, fingerprint: Fingerprint, after: int) -> Iterator[list[tuple[int, bytes]]]:
+        """Yield the vectors (row, float32 bytes) of one space of rows written after a change, some at a time."""
         space = space_id(self._db, str(fingerprint))
         if space is None:
-            return []
-        return self._db.execute(
+            return
+        changed, bound = (" AND record.seq > ?", [after]) if after else ("", [])  # all stand in the order of rows
+        found = self._db.execute(
             f"SELECT row, vector.data FROM record JOIN vector ON vector.id = (row << {SPACE_BITS} | ?)"
-            " WHERE record.scope = ? AND record.seq > ? ORDER BY row",
-            (space, self.scope_id, after),
-        ).fetchall()
+            f" WHERE record.scope = ?{changed} ORDER BY row",
+            [space, self.scope_id, *bound],
+        )
+        while some := found.fetchmany(_VECTORS):
+            yield some
 
     def load(self, analyser: Analyser) -> ScopeIndex | None:
         """Return the index as it was stored last, None if it was not or does not fit."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -29,12 +31,13 @@ class Part:
     @property
     def name(self) -> str:
         """How the part is called in messages."""
-        return self.path.name if self.member is None else f"{self.path.name}: {self.member}"
+        name = _readable(self.path.name)
+        return name if self.member is None else f"{name}: {self.member}"
 
     @property
     def stem(self) -> str:
         """The file's name without its suffix, which names a conversation that has no id."""
-        return self.path.stem if self.member is None else PurePosixPath(self.member).stem
+        return _readable(self.path.stem) if self.member is None else PurePosixPath(self.member).stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,21 @@ def parts(path: Path) -> list[Part]:
         BundleError: it cannot be read, is empty, is a damaged or encrypted archive, or an archive without JSON.
     """
     try:
-        size = path.stat().st_size
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise BundleError(f"cannot read {str(path)!r}: it is no regular file, and it has to be read more than once")
         with path.open("rb") as file:
             packed = file.read(len(_ZIP)) == _ZIP
     except OSError as error:
         raise BundleError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-    if not size:
+    if not found.st_size:
         raise BundleError(f"{str(path)!r} is empty")
-    return _members(path) if packed else [Part(path=path, member=None, size=size)]
+    return _members(path) if packed else [Part(path=path, member=None, size=found.st_size)]
+
+
+def _readable(name: str) -> str:
+    """Return a file's name as text, also where the locale hands it on as escaped bytes."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _members(path: Path) -> list[Part]:
