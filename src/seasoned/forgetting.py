@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from seasoned.errors import InvalidInput, NotFound, StoreError, WrongType
 from seasoned.ports import Counts, Remove, Store, Upkeep
-from seasoned.query import Compare, Filter, Op, Query, both
+from seasoned.query import And, Compare, Filter, Op, Query, both
 from seasoned.records import Key, Scope, checked_id
 from seasoned.results import Receipt
 
@@ -25,7 +25,7 @@ class Selection:
     `kinds`; `where`. `everything` must be set where nothing narrows, and `subtree` reaches into the scopes below.
 
     Raises:
-        InvalidInput: nothing narrows and `everything` is not set.
+        InvalidInput: nothing narrows (an empty filter does not) and `everything` is not set.
     """
 
     scope: Scope
@@ -39,8 +39,8 @@ class Selection:
     subtree: bool = False
 
     def __post_init__(self) -> None:
-        narrowing = (self.ids, self.session, self.before, self.source, self.where, self.kinds or None)
-        if all(each is None for each in narrowing) and not self.everything:
+        narrowing = (self.ids, self.session, self.before, self.source, self.kinds or None)
+        if all(each is None for each in narrowing) and not _narrows(self.where) and not self.everything:
             raise InvalidInput(
                 "say what to forget: id, session, before, older_than, source, kinds, where, or everything=True"
             )
@@ -67,6 +67,11 @@ class Selection:
         )
 
 
+def _narrows(where: Filter | None) -> bool:
+    """Tell whether a filter says anything: an `and` of nothing holds for all."""
+    return any(_narrows(part) for part in where.of) if isinstance(where, And) else where is not None
+
+
 def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool, hard: bool) -> Receipt:
     """Remove what is selected and what was derived from it; with `hard`, so that no byte of it stays.
 
@@ -78,10 +83,15 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
         raise StoreError(
             f"{type(store).__name__} cannot erase for good; forget without hard, or use the engine's own means"
         )
-    chosen = [key for key in keys_of(store, selection.query()) if key.kind != superseded or selection.everything]
+    old_too = selection.everything or superseded in selection.kinds
+    chosen = [key for key in keys_of(store, selection.query()) if key.kind != superseded or old_too]
     _check_found(selection, chosen)
-    derived = [key for key in _derived(store, chosen) if key not in set(chosen)]
+    known = set(chosen)
+    derived = [key for key in _derived(store, selection.scope, chosen) if key not in known]
     counts = Counts() if dry_run else _remove(store, [*chosen, *derived], hard=hard)
+    if hard and not dry_run:
+        late = _derived(store, selection.scope, [*chosen, *derived])  # by writers between the look and the erasure
+        counts, derived = _sum(counts, _remove(store, late, hard=hard)), [*derived, *late]
     return Receipt(
         ids=tuple(key.id for key in chosen if key.kind != superseded),
         derived=tuple(key.id for key in (*(key for key in chosen if key.kind == superseded), *derived)),
@@ -114,13 +124,13 @@ def _check_found(selection: Selection, chosen: Sequence[Key]) -> None:
         raise NotFound(f"no record {sorted(missing)[0]!r} in {'/'.join(selection.scope)}; nothing was forgotten")
 
 
-def _derived(store: Store, keys: Iterable[Key]) -> list[Key]:
-    """Return what was derived from the keys, and from that, and so on: old versions, summaries."""
+def _derived(store: Store, scope: Scope, keys: Iterable[Key]) -> list[Key]:
+    """Return what the scope and those below it derived from the keys, and from that, and so on."""
     found: dict[Key, None] = {}
     waiting = list(keys)
     while waiting:
         source = waiting.pop()
-        for key in keys_of(store, Query(scope=source.scope, source=source, k=_PAGE, expired=True)):
+        for key in keys_of(store, Query(scope=scope, subtree=True, source=source, k=_PAGE, expired=True)):
             if key not in found:
                 found[key] = None
                 waiting.append(key)
@@ -128,11 +138,38 @@ def _derived(store: Store, keys: Iterable[Key]) -> list[Key]:
 
 
 def _remove(store: Store, keys: Sequence[Key], *, hard: bool) -> Counts:
+    if not keys:
+        return Counts()
     if hard and isinstance(store, Upkeep):
         return store.purge(keys)
     for start in range(0, len(keys), _PAGE):
         store.apply([Remove(key) for key in keys[start : start + _PAGE]])
     return Counts(rows=len(keys))
+
+
+def _sum(one: Counts, more: Counts) -> Counts:
+    return Counts(
+        rows=one.rows + more.rows,
+        vectors=one.vectors + more.vectors,
+        postings=one.postings + more.postings,
+        log_bytes=one.log_bytes + more.log_bytes,
+        pending=tuple(dict.fromkeys((*one.pending, *more.pending))),
+        left=tuple(dict.fromkeys((*one.left, *more.left))),
+    )
+
+
+@runtime_checkable
+class Unfinished(Protocol):
+    """An engine whose `purge` may have to wait for others, and can be finished later."""
+
+    def finish_purge(self) -> tuple[str, ...]:
+        """Finish what earlier purges could not; return what is still pending, as in `Counts.pending`."""
+        ...
+
+
+def finish_erasures(store: Store) -> tuple[str, ...]:
+    """Finish the erasures that a reader held back; return what is still pending, () where nothing is."""
+    return store.finish_purge() if isinstance(store, Unfinished) else ()
 
 
 def source_key(scope: Scope, source: object) -> Key | None:

@@ -34,7 +34,9 @@ def open_store(
             )
         if not path.strip():
             raise InvalidInput("the path of a memory must not be blank")
-        return SQLiteStore(path, durability=durability, clock=clock, analyser=analyser)
+        if "\0" in path:
+            raise InvalidInput(f"the path of a memory must hold no NUL, found {path!r}")
+        return SQLiteStore(os.path.abspath(path), durability=durability, clock=clock, analyser=analyser)
     if isinstance(location, Store):
         return location
     raise WrongType(f"a memory lies in a file, at a URL or in a store, not in {location!r}")

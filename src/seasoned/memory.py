@@ -6,7 +6,6 @@ import builtins
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
 from typing import Final, Self
@@ -14,14 +13,15 @@ from uuid import uuid4
 
 from seasoned.conversation import ConversationMemory, ConversationPolicy
 from seasoned.embedders import EmbedderSpec, resolve
-from seasoned.errors import Conflict, StoreClosed, StoreError
-from seasoned.forgetting import Selection, forget, source_key
+from seasoned.errors import StoreClosed, StoreError, WrongType
+from seasoned.forgetting import Selection, finish_erasures, forget, source_key
 from seasoned.locations import open_store
 from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
-from seasoned.ports import Clock, Finding, IdSource, Put, Store, SystemClock, Upkeep
+from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep
 from seasoned.query import Compare, Op, Order, Page, Query, Where, both, parse_filter
 from seasoned.ranking import Blend
-from seasoned.records import JSON, Hit, Key, Record, Scope, checked_id
+from seasoned.records import JSON, Hit, Key, Scope, checked_id
+from seasoned.reembedding import reembed
 from seasoned.results import Added, Receipt
 from seasoned.search import Hits, Searcher
 from seasoned.stores.sqlite.connections import Durability
@@ -30,9 +30,6 @@ from seasoned.transfer.bundle import Progress, Transferred, export, import_bundl
 
 DEFAULT_SCOPE: Final = ("default",)
 """The scope where none is named: right for one user; give each of several one of their own."""
-
-REEMBED_BATCH: Final = 256
-"""How many texts `reembed` writes at a time; what was written stays when it is interrupted."""
 
 _LOG: Final = logging.getLogger("seasoned.memory")
 
@@ -61,8 +58,6 @@ class Memory:
 
     scope: Scope
     """Whose memory it is."""
-    conversation: ConversationMemory
-    """What was said, in sessions."""
 
     def __init__(
         self,
@@ -79,6 +74,8 @@ class Memory:
     ) -> None:
         checked = Scope(scope)
         space = resolve(embedder)
+        _check_type(policy, ConversationPolicy, "policy")
+        _check_type(blend, Blend, "blend")
         self._clock = clock or SystemClock()
         store = open_store(location, durability=durability, clock=self._clock, analyser=Analyser(language))
         self._owns_store = store is not location
@@ -90,12 +87,13 @@ class Memory:
     ) -> None:
         self._store = store
         self._closed = False
+        self._pending: tuple[str, ...] = ()
         self.scope = scope
         self._searcher = searcher
         self._policy = policy
         self._ids = ids
         self._notes = Notes(store, scope, searcher, self._clock, ids)
-        self.conversation = ConversationMemory(
+        self._conversation = ConversationMemory(
             store, scope, searcher=searcher, clock=self._clock, ids=ids, policy=policy
         )
 
@@ -103,6 +101,12 @@ class Memory:
     def store(self) -> Store:
         """The engine below."""
         return self._store
+
+    @property
+    def conversation(self) -> ConversationMemory:
+        """What was said, in sessions."""
+        self._check_open()
+        return self._conversation
 
     def within(self, *parts: str) -> Memory:
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
@@ -251,7 +255,9 @@ class Memory:
             everything=everything,
             subtree=subtree,
         )
-        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
+        receipt = forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
+        self._pending = receipt.pending if hard and not dry_run else self._pending
+        return receipt
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Give a vector to every record of the scope and those below it that has none in the embedder's space.
@@ -259,35 +265,10 @@ class Memory:
         Returns how many. Interrupted, it goes on where it was; `progress` is called with done and total.
 
         Raises:
-            EmbeddingError: the embedder failed; what was written before stays.
+            EmbeddingError: the embedder is down, or failed for some texts; what could be embedded is written.
         """
         self._check_open()
-        if not self._searcher.dense:
-            return 0
-        lacking = Query(
-            scope=self.scope, subtree=True, lacking=str(self._searcher.embedder.fingerprint), k=REEMBED_BATCH
-        )
-        total = self._store.find(replace(lacking, count=True)).count or 0
-        done, cursor = 0, None
-        while True:
-            page = self._store.find(replace(lacking, cursor=cursor))
-            done += self._embed([hit.record for hit in page.hits])
-            if progress is not None:
-                progress(done, max(total, done))
-            cursor = page.cursor
-            if cursor is None:
-                return done
-
-    def _embed(self, records: Sequence[Record]) -> int:
-        vectors = self._searcher.required_vectors([record.text for record in records])
-        written = 0
-        for record, vector in zip(records, vectors, strict=True):
-            try:
-                self._store.apply([Put(record, vector, record.version)])
-            except Conflict:  # changed meanwhile: whoever did wrote its vector, or the next run will
-                continue
-            written += 1
-        return written
+        return reembed(self._store, self.scope, self._searcher, progress) if self._searcher.dense else 0
 
     def export(self, path: str | os.PathLike[str]) -> Transferred:
         """Write all records of the scope and those below it to a bundle file (JSON lines with a checksum)."""
@@ -304,32 +285,45 @@ class Memory:
         return import_bundle(self._store, self.scope, path, self._searcher, progress)
 
     def stats(self) -> dict[str, JSON]:
-        """Return counts of this scope by kind, what lacks a vector, and the sizes of the engine."""
+        """Return counts of this scope and those below by kind, what lacks a vector, and the sizes of the engine.
+
+        `by_kind` counts kinds of the caller's own as "other"; `embedder` is None while it cannot be asked.
+        """
         self._check_open()
         counts = {kind: self.count(kinds=(kind,), subtree=True) for kind in ("message", "note", "summary", SUPERSEDED)}
+        records, space = self.count(subtree=True), self._searcher.space
+        counts["other"] = records - sum(number for kind, number in counts.items() if kind != SUPERSEDED)
         engine: Mapping[str, JSON] = self._store.stats() if isinstance(self._store, Upkeep) else {}
         return {
             "scope": [*self.scope],
             "scopes_below": len(self.scopes()),
-            "records": self.count(subtree=True),
+            "records": records,
             "by_kind": {kind: number for kind, number in counts.items() if number},
             "sessions": len(self.conversation.sessions()),
-            "embedder": str(self._searcher.embedder.fingerprint),
-            "without_vector": self._lacking() if self._searcher.dense else 0,
+            "embedder": space,
+            "without_vector": self._lacking(space) if space and self._searcher.dense else 0,
             "engine": dict(engine),
         }
 
     def check(self) -> builtins.list[Finding]:
         """Compare the store with itself, and every derived index with the rows; [] where all is well."""
         self._check_open()
-        return self._upkeep().check()
+        waiting = [Finding(place, "erased bytes wait for a reader; close it, then rebuild") for place in self._pending]
+        return [*self._upkeep().check(), *waiting]
 
     def rebuild(self, progress: Callable[[str], None] | None = None) -> int:
-        """Make every derived index anew from the rows and finish pending erasures; return how many records it read."""
+        """Make every derived index anew from the rows and finish pending erasures; return how many records it read.
+
+        `progress` is called with what is done next. An erasure that a reader still holds back is a finding of `check`.
+        """
         self._check_open()
         if progress is not None:
             progress("indexes")
-        return self._upkeep().rebuild()
+        read = self._upkeep().rebuild()
+        if progress is not None:
+            progress("erasures")
+        self._pending = finish_erasures(self._store)
+        return read
 
     def close(self) -> None:
         """Close the memory, and its store if it opened it; closing twice is harmless."""
@@ -361,22 +355,33 @@ class Memory:
             )
         return self._store
 
-    def _lacking(self) -> int:
-        fingerprint = str(self._searcher.embedder.fingerprint)
-        return self._store.find(Query(scope=self.scope, subtree=True, lacking=fingerprint, count=True)).count or 0
+    def _lacking(self, space: str) -> int:
+        return self._store.find(Query(scope=self.scope, subtree=True, lacking=space, count=True)).count or 0
 
     def _say_what_lacks_vectors(self) -> None:
-        if self._searcher.dense and (number := self._lacking()):
+        space = self._searcher.space if self._searcher.dense else None
+        if space and (number := self._lacking(space)):
             _LOG.warning(
-                "%d records have no vector of %s: they are found by words alone until reembed() is run",
-                number,
-                self._searcher.embedder.fingerprint,
+                "%d records have no vector of %s: they are found by words alone until reembed() is run", number, space
             )
 
 
+def _check_type(value: object, kind: type, what: str) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise WrongType(f"{what} is a {kind.__name__}, not {value!r:.80}")
+
+
 def _kinds(kinds: Sequence[str]) -> tuple[str, ...]:
-    return tuple(checked_id(kind, "a kind") for kind in ((kinds,) if isinstance(kinds, str) else kinds))
+    return tuple(checked_id(kind, "a kind") for kind in _several(kinds, "kinds"))
 
 
 def _ids(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if given is None else (given,) if isinstance(given, str) else tuple(given)
+    return None if given is None else _several(given, "ids")
+
+
+def _several(given: str | Sequence[str], what: str) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, (list, tuple, set, frozenset)):
+        raise WrongType(f"{what} are one string or a list of them, not {given!r:.80}")
+    return tuple(given)

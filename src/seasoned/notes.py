@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from hashlib import blake2b
@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
 from seasoned.ports import ABSENT, Clock, IdSource, Put, Store
-from seasoned.query import Page, Query, both, parse_filter
-from seasoned.records import JSON, MAX_ID, Hit, Key, Record, Scope, checked_id, clean_text, instant
+from seasoned.query import Order, Page, Query, both, parse_filter
+from seasoned.records import JSON, MAX_ID, Hit, Key, Record, Scope, checked_id, clean_text, finite, instant
 from seasoned.results import Added, Status
 from seasoned.search import Searcher
 
@@ -27,7 +27,10 @@ _RETRIES: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """One version of a record: its number, and the record as it was."""
+    """One version of a record: its number in the history, and the record as it was.
+
+    Numbers rise by one with each `update`, from 1; `record.version` counts every write, credits and pins too.
+    """
 
     version: int
     record: Record
@@ -75,8 +78,8 @@ class Notes:
             key=Key(self._scope, kind, checked_id(id) if id is not None else self._ids()),
             text=_checked_text(text),
             at=instant(at, default=self._clock.now()),
-            data={**(data or {}), **({"tags": _checked_tags(tags)} if tags else {})},
-            sources=tuple(sources),
+            data={**_checked_data(data or {}), **({"tags": _checked_tags(tags)} if tags else {})},
+            sources=_checked_sources(sources),
             until=None if until is None else instant(until),
             worth=worth,
         )
@@ -99,25 +102,55 @@ class Notes:
         return hits[0]
 
     def update(self, name: str, kind: str | None, changes: Mapping[str, object]) -> Hit:
-        """Write a new version of a record; the old one stays in its history."""
+        """Write a new version of a record; the old one stays in its history.
+
+        Raises:
+            NotFound: there is no such record, or it was removed meanwhile.
+            InvalidInput: a text or data of a record that another verb writes.
+        """
         for _ in range(_RETRIES):
-            old = self.get(name, kind).record
+            found = self.get(name, kind)
+            old = found.record
             new = _changed(old, changes)
             vectors = self._searcher.vectors([new.text])[0][0] if new.text != old.text else None
+            kept = Put(_superseded(old, self._number(found)), expect=ABSENT)
             try:
-                self._store.apply([Put(_superseded(old)), Put(new, vectors, old.version)])
+                self._store.apply([kept, Put(new, vectors, old.version)])
             except Conflict:
                 continue
-            return self.get(name, old.key.kind)
+            return self._written(old.key)
         raise Conflict(old.key, expected=old.version, found="a newer version at every try")
+
+    def _number(self, current: Hit) -> int:
+        """Return the number of the present version: one above that of the last old one."""
+        query = replace(self._versions(current), order=Order.NEWEST, k=1)
+        return 1 + max((_number_of(hit) for hit in self._store.find(query).hits), default=0)
+
+    def _versions(self, current: Hit) -> Query:
+        return Query(scope=self._scope, kinds=(SUPERSEDED,), source=current.record.key, k=1_000)
+
+    def _written(self, key: Key) -> Hit:
+        hits = self._store.find(Query(scope=self._scope, keys=(key,), expired=True)).hits
+        if not hits:
+            raise NotFound(f"no record {key.id!r} in {'/'.join(self._scope)}: it was removed right after the update")
+        return hits[0]
 
     def history(self, name: str, kind: str | None = None) -> list[Revision]:
         """Return the versions of a record, oldest first, the present one last."""
-        current = self.get(name, kind).record
-        old = self._store.find(Query(scope=self._scope, kinds=(SUPERSEDED,), source=current.key, k=1000)).hits
-        revisions = [_revision(hit.record, current.key) for hit in old]
-        revisions.append(Revision(version=current.version, record=current, current=True))
-        return sorted(revisions, key=lambda revision: revision.version)
+        current = self.get(name, kind)
+        old = [_revision(hit, current.record) for hit in self._old_versions(current)]
+        number = 1 + max((revision.version for revision in old), default=0)
+        return [*old, Revision(version=number, record=current.record, current=True)]
+
+    def _old_versions(self, current: Hit) -> Iterator[Hit]:
+        """Yield what updates replaced; what was written before the record is of an expired one with the same id."""
+        query = self._versions(current)
+        while True:
+            page = self._store.find(query)
+            yield from (hit for hit in page.hits if hit.order > current.order and _number_of(hit))
+            if page.cursor is None:
+                return
+            query = replace(query, cursor=page.cursor)
 
     def page(self, query: Query) -> Page:
         """Return a page of records."""
@@ -130,6 +163,18 @@ def _checked_text(text: object) -> str:
     if not text.strip():
         raise InvalidInput(f"text must not be blank, found {text!r:.80}")
     return clean_text(text)
+
+
+def _checked_data(data: object) -> Mapping[str, JSON]:
+    if not isinstance(data, Mapping):
+        raise WrongType(f"data is a mapping of plain JSON, not {data!r:.80}")
+    return data
+
+
+def _checked_sources(sources: object) -> tuple[Key, ...]:
+    if not isinstance(sources, (list, tuple)):
+        raise WrongType(f"sources are a list of keys, not {sources!r:.80}")
+    return tuple(sources)
 
 
 def _checked_tags(tags: object) -> list[JSON]:
@@ -145,6 +190,8 @@ def _changed(old: Record, changes: Mapping[str, object]) -> Record:
     unknown = set(changes) - set(_FIELDS)
     if unknown or not changes:
         raise WrongType(f"an update changes {', '.join(_FIELDS)}, not {', '.join(sorted(unknown)) or 'nothing'}")
+    if old.key.kind in RESERVED and not changes.keys().isdisjoint(("text", "data")):
+        raise InvalidInput(f"text and data of a {old.key.kind} are written by another verb; change other fields of it")
     new: dict[str, object] = {name: changes[name] for name in ("worth",) if name in changes}
     if "text" in changes:
         new["text"] = _checked_text(changes["text"])
@@ -152,18 +199,19 @@ def _changed(old: Record, changes: Mapping[str, object]) -> Record:
         new["at"] = instant(changes["at"])
     if "until" in changes:
         new["until"] = None if changes["until"] is None else instant(changes["until"])
-    data = dict(changes.get("data", old.data))  # type: ignore[call-overload]  # Record checks it
+    data = dict(_checked_data(changes.get("data", old.data)))
     if "tags" in changes:
         data["tags"] = _checked_tags(changes["tags"])
     return replace(old, data=data, **new)  # type: ignore[arg-type]  # Record checks each
 
 
-def _superseded(old: Record) -> Record:
+def _superseded(old: Record, number: int) -> Record:
     """Return the record that keeps an old version: its text stands in `data`, so no search finds it."""
-    name = f"{old.version}:{old.key.kind}:{old.key.id}"
+    name = f"{number}:{old.key.kind}:{old.key.id}"
     if len(name) > MAX_ID:
-        name = f"{old.version}:{blake2b(name.encode(), digest_size=16).hexdigest()}"
+        name = f"{number}:{blake2b(name.encode(), digest_size=16).hexdigest()}"
     data: dict[str, JSON] = {
+        "number": number,
         "version": old.version,
         "text": old.text,
         "data": dict(old.data),
@@ -173,25 +221,44 @@ def _superseded(old: Record) -> Record:
     return Record(key=Key(old.key.scope, SUPERSEDED, name), text="", at=old.at, data=data, sources=(old.key,))
 
 
-def _revision(record: Record, key: Key) -> Revision:
-    data = record.data
+def _number_of(hit: Hit) -> int:
+    """Return the number of an old version; 0 for what an import brought that is none."""
+    data = hit.record.data
+    number = data.get("number")
+    return number if isinstance(number, int) and {"version", "text", "data", "worth", "until"} <= data.keys() else 0
+
+
+def _revision(hit: Hit, current: Record) -> Revision:
+    data = hit.record.data
     was = Record(
-        key=key,
+        key=current.key,
         text=str(data["text"]),
-        at=record.at,
+        at=hit.record.at,
         data=data["data"] if isinstance(data["data"], dict) else {},
+        sources=current.sources,
         worth=float(data["worth"]) if isinstance(data["worth"], (int, float)) else 0.0,
         until=None if data["until"] is None else instant(data["until"]),
         version=int(str(data["version"])),
     )
-    return Revision(version=was.version, record=was, current=False)
+    return Revision(version=_number_of(hit), record=was, current=False)
 
 
 def age_limit(now: datetime, older_than: timedelta | float | None, before: WHEN) -> datetime | None:
-    """Return the instant before which a record counts as old, from an age (or days) or an instant."""
-    if older_than is not None and before is not None:
+    """Return the instant before which a record counts as old, from an age (or days) or an instant.
+
+    Raises:
+        InvalidInput: both, or an age that is negative, not finite, or beyond the year 1.
+        WrongType: an age that is neither a timedelta nor a number.
+    """
+    if older_than is None:
+        return None if before is None else instant(before)
+    if before is not None:
         raise InvalidInput("give either older_than or before, not both")
-    if older_than is not None:
-        age = older_than if isinstance(older_than, timedelta) else timedelta(days=older_than)
-        return now - age
-    return None if before is None else instant(before)
+    try:
+        age = older_than if isinstance(older_than, timedelta) else timedelta(days=finite(older_than, "an age in days"))
+        limit = now - age
+    except OverflowError as error:
+        raise InvalidInput(f"{older_than!r} reaches back beyond the year 1") from error
+    if limit > now:
+        raise InvalidInput(f"an age is 0 or more, found {older_than!r}")
+    return limit

@@ -33,7 +33,7 @@ class Receipt:
 
     `ids` are the records asked for, `derived` those that go with them (old versions, summaries of them). The counts
     say what went from where. `pending` names what is not done: "wal" means that a reader still holds the write-ahead
-    log, which `Memory.doctor` empties later. `left` names files where the self-check still found erased bytes.
+    log, which `Memory.rebuild` empties later. `left` names files where the self-check still found erased bytes.
     """
 
     ids: tuple[str, ...]

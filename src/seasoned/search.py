@@ -47,6 +47,15 @@ class Searcher:
         self.blend = blend
 
     @property
+    def space(self) -> str | None:
+        """The fingerprint of the embedder; None where it cannot be told now, since the embedder must be asked."""
+        try:
+            return str(self.embedder.fingerprint)
+        except EmbeddingError as error:
+            _LOG.warning("the embedder cannot say which vectors it makes: %s", error)
+            return None
+
+    @property
     def dense(self) -> bool:
         """Whether vectors are used at all."""
         return self.embedder.weight > 0 and self.store.can.dense
@@ -117,7 +126,7 @@ class Searcher:
     def _query_vector(self, query: str) -> tuple[Vectors | None, str | None]:
         if not self.dense:
             return None, None
-        made, failed = self.vectors([query[: 4 * CHUNK_CHARS]])
+        made, failed = self.vectors([chunks(query.strip())[0]])
         return made[0], failed
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from datetime import timedelta
+from typing import Literal
 
 from seasoned.asking import Flow, Model, run
 from seasoned.context import Context
@@ -18,13 +19,13 @@ from seasoned.conversation.relevance import no_relevance, relevance_to
 from seasoned.conversation.sessions import SessionInfo, Sessions
 from seasoned.conversation.summary import Summarised, condense, pick, summary_message
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
-from seasoned.ports import ABSENT, Clock, IdSource, Message, Put, Remove, Store
+from seasoned.forgetting import Selection, forget
+from seasoned.notes import SUPERSEDED, age_limit
+from seasoned.ports import ABSENT, Clock, IdSource, Message, Put, Store
 from seasoned.query import Compare, Not, Op, Order, Query, Where, both, parse_filter
 from seasoned.records import Hit, Key, Record, Scope, checked_id, instant
-from seasoned.results import Added
+from seasoned.results import Added, Receipt
 from seasoned.search import Hits, Searcher, says_something
-
-_REMOVED_AT_ONCE: Final = 2_000
 
 
 class ConversationMemory:
@@ -206,12 +207,38 @@ class ConversationMemory:
 
     def clear(self, session: str = "default") -> int:
         """Remove all messages of a session, and its summary; return how many messages there were."""
-        where, removed = in_session(session_name(session)), 0
-        query = Query(scope=self._scope, kinds=(MESSAGE, SUMMARY), where=where, k=_REMOVED_AT_ONCE)
-        while hits := self._store.find(query).hits:
-            self._store.apply([Remove(hit.record.key) for hit in hits])
-            removed += sum(hit.record.key.kind == MESSAGE for hit in hits)
-        return removed
+        return self.forget(session=session).by_kind.get(MESSAGE, 0)
+
+    def forget(
+        self,
+        id: str | Sequence[str] | None = None,  # noqa: A002  # the field's name everywhere
+        *,
+        session: str | None = None,
+        before: WHEN = None,
+        older_than: timedelta | float | None = None,
+        dry_run: bool = False,
+        hard: bool = False,
+    ) -> Receipt:
+        """Remove messages that pass every condition given, and summaries made from them.
+
+        `id` one or several; `session`; `before` an instant or `older_than` an age (a number is in days). `dry_run`
+        changes nothing and says what would go; `hard` erases, as `Memory.forget` does.
+
+        Raises:
+            InvalidInput: no condition.
+            NotFound: an id that is not there; nothing was forgotten.
+        """
+        conditions = (id, session, before, older_than)
+        if all(condition is None for condition in conditions):
+            raise InvalidInput("say what to forget: id, session, before or older_than")
+        selection = Selection(
+            scope=self._scope,
+            ids=(id,) if isinstance(id, str) else None if id is None else tuple(id),
+            session=None if session is None else session_name(session),
+            before=age_limit(self._clock.now(), older_than, before),
+            kinds=(MESSAGE, SUMMARY),
+        )
+        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
 
     def summarise(
         self, session: str = "default", model: Model | None = None, *, budget: int | None = None

@@ -26,6 +26,7 @@ from seasoned.search import Searcher
 FORMAT: Final = "seasoned-bundle"
 VERSION: Final = 1
 _BATCH: Final = 256
+_ENDS: Final = ("", "-wal", "-shm", "-journal")
 _MISFITS: Final = (SeasonedError, KeyError, ValueError)
 _RETRIES: Final = 8
 
@@ -35,7 +36,10 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transferred:
-    """What a bundle's import or export did: records read and written, those already there, those refused and why."""
+    """What a bundle's import or export did: records read and written, those already there, those refused and why.
+
+    `degraded` says what is missing for now: the vectors of an import, or damaged records that an export left out.
+    """
 
     read: int = 0
     written: int = 0
@@ -59,13 +63,14 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
         "scope": list(scope),
         "exported": clock.now().isoformat(),
     }
+    degraded: list[str] = []
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            number = _write(out.write, head, _records(store, scope), scope)
+            number = _write(out.write, head, _records(store, scope, degraded), scope)
             out.flush()
             os.fsync(out.fileno())
         os.replace(name, target)
@@ -74,7 +79,7 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)
-    return Transferred(read=number, written=number)
+    return Transferred(read=number, written=number, degraded=tuple(degraded))
 
 
 def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: Iterator[Record], scope: Scope) -> int:
@@ -93,10 +98,11 @@ def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: It
     return number
 
 
-def _records(store: Store, scope: Scope) -> Iterator[Record]:
+def _records(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Record]:
     cursor: str | None = None
     while True:
         page = store.find(Query(scope=scope, subtree=True, k=1000, cursor=cursor))
+        degraded.extend(page.degraded)
         yield from (hit.record for hit in page.hits)
         cursor = page.cursor
         if cursor is None:
@@ -157,10 +163,14 @@ def import_bundle(
 
 
 def is_store_file(store: Store, path: str | os.PathLike[str]) -> bool:
-    """Tell whether `path` is the very file of the store: opening that beside SQLite would break its locks (POSIX)."""
+    """Tell whether `path` is a file of the store itself: opening that beside SQLite would break its locks (POSIX)."""
     own = getattr(store, "path", None)
+    return isinstance(own, (str, os.PathLike)) and any(_same_file(f"{os.fspath(own)}{end}", path) for end in _ENDS)
+
+
+def _same_file(one: str, other: str | os.PathLike[str]) -> bool:
     try:
-        return isinstance(own, (str, os.PathLike)) and os.path.samefile(own, path)
+        return os.path.samefile(one, other)
     except OSError:
         return False
 
@@ -196,7 +206,7 @@ def _check_head(path: Path, line: bytes) -> None:
 def _json_object(line: bytes) -> dict[str, JSON]:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

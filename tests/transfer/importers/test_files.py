@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 
 import pytest
@@ -36,6 +37,14 @@ def test_an_unknown_file_is_refused_by_what_was_found_and_what_is_known(write, c
         detect(path)
     assert found in str(raised.value)
     assert "is empty" in found or "LoCoMo" in str(raised.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    """It could be read only once, and to look at it would wait for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BundleError, match="no regular file"):
+        detect(tmp_path / "pipe")
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_import_errors(tmp_path):

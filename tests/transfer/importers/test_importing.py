@@ -75,7 +75,7 @@ def test_messages_without_a_time_are_counted(memory):
     )
 )
 def test_every_item_is_always_accounted_for_and_never_written_twice(items):
-    """What was read is written, duplicate, refused or skipped, and the memory holds each id once after any number of runs."""
+    """What was read is written, duplicate, refused or skipped, and the memory holds each id once, run after run."""
     ids = {item.id for item in items if isinstance(item, Imported)}
     with Memory(embedder="hashing") as memory:
         for run in range(2):

@@ -1,4 +1,4 @@
-"""Filters as SQL over the `record` table, with the meaning of `seasoned.query.matches`; every value is bound."""
+"""Filters as SQL over the `record` table, with the meaning of `seasoned.filters.matches`; every value is bound."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from seasoned.query import And, Compare, Filter, Not, Op, Or, Scalar
+from seasoned.filters import And, Compare, Filter, Not, Op, Or, Scalar
 from seasoned.records import to_micros
 
 _SYMBOL: Final = {Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">="}
