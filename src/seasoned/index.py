@@ -7,7 +7,7 @@ text changes gets a new slot that takes the place of the old one; slots are neve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 
@@ -43,6 +43,9 @@ MONTHS: Final = (
 
 MACHINES: Final = ("assistant", "tool", "function", "system", "developer")
 """Roles that do not speak for a person."""
+
+TOOLS: Final = ("tool", "function")
+"""Roles whose name is that of a tool, which no question asks for as a speaker."""
 
 _DAY: Final = 86_400_000_000
 
@@ -169,6 +172,8 @@ class ScopeIndex:
         self.seq = seq
 
     def _take(self, row: Row) -> None:
+        if row.role in TOOLS and row.name is not None:
+            row = replace(row, name=None)
         digest = text_digest(row)
         slot = self._slots.get(row.row)
         if slot is None or self.array("digest")[slot] != digest:

@@ -5,8 +5,7 @@ margin that shrinks with length. Measured against the larger of the counts of cl
 times the true count on prose and code of some length, 1.5 on single sentences, up to 1.75 on Thai and Arabic. Of
 23,000 texts of 80 languages, code, JSON, links, emoji and random characters it falls short of 1.6 %, of natural text by
 at most a tenth, of short patterns repeated by up to a half; of 16,000 texts that it was not fitted to, of 15.
-Other models' tokenizers differ: Claude's gives up to a third more than these. Give the model's own counter where exact
-numbers matter.
+Other models' tokenizers differ from these two. Give the model's own counter where exact numbers matter.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def test_clearing_removes_one_session_and_says_how_much(make):
 
 def test_a_context_keeps_within_budget_less_reserve(memory):
     """The reserve is for the reply."""
-    memory.add([say("user" if i % 2 == 0 else "assistant", f"number {i} " * 20) for i in range(100)])
+    memory.add([say("user" if i % 2 == 0 else "assistant", f"number {i} " * 8) for i in range(200)])
     whole, reserved = memory.context(1000), memory.context(1000, reserve=400)
     assert 400 < whole.tokens <= 1000
     assert 200 < reserved.tokens <= 600

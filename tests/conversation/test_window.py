@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from seasoned.context import Context
 from seasoned.errors import BudgetTooSmall
+from seasoned.memory import Memory
 from seasoned.ports import Message
 
 from .checking import call, check_valid, context_of, conversations, result, say, steep_counter, words_counter
@@ -286,3 +287,18 @@ def test_a_context_is_a_copy():
     json.dumps(first.messages)
     first.messages[1]["tool_calls"][0]["id"] = "changed"  # type: ignore[index]
     assert context_of(messages, 1000).messages[1]["tool_calls"][0]["id"] == "a"  # type: ignore[index]
+
+
+@given(st.integers(min_value=6, max_value=60), st.integers(min_value=120, max_value=900))
+@settings(max_examples=60, deadline=None)
+def test_a_question_never_survives_a_cut_without_its_answer(exchanges, budget):
+    """What is kept from before a cut are whole exchanges, so no model is asked again what was answered."""
+    with Memory(embedder="hashing") as memory:
+        said = [
+            {"role": role, "content": f"{role} number {number} speaks of a thing worth keeping"}
+            for number in range(exchanges)
+            for role in ("user", "assistant")
+        ]
+        memory.conversation.add([*said, {"role": "user", "content": "and now?"}])
+        roles = [message["role"] for message in memory.conversation.context(budget).messages]
+    assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]

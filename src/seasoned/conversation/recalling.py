@@ -27,6 +27,9 @@ SAME: Final = 0.9
 LEAST_CHARS: Final = 80
 """A message that does not fit is shown cut, if this much of it fits."""
 
+LEAST_SHARE: Final = 0.35
+"""A message whose score is a smaller share of the best one's is not recalled, even where there is room."""
+
 _SHOWN: Final = 200
 """How many of the messages shown anyway are allowed for among the hits."""
 _TRUST: Final = {"user": "said by a user", "assistant": "said by an assistant"}
@@ -81,10 +84,10 @@ def _may_be_shown(hit: Hit) -> bool:
 
 
 def _chosen(hits: Iterable[Hit], most: int) -> list[Hit]:
-    """Return the best hits, each thing that is said once."""
+    """Return the best hits, each thing that is said once, down to those that hardly answer."""
     chosen: list[Hit] = []
     for hit in hits:
-        if len(chosen) == most:
+        if len(chosen) == most or (chosen and hit.score < LEAST_SHARE * chosen[0].score):
             break
         if all(likeness(hit.text, other.text) < SAME for other in chosen):
             chosen.append(hit)

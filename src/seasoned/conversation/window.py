@@ -181,10 +181,27 @@ class _Picker:
         kept, room = self._fill(reversed([i for i in self._pinned_places() if i < cut]), kept, room)
         if self.policy.window_size is not None or self.policy.keep_rate == 0 or room <= 0:
             return kept
-        oldest = max(self.first, cut - MOST_SURVIVORS)
-        ranks = {i: self._rank(cut - 1 - i, salience(self.layout.units[i])) for i in range(oldest, cut)}
-        best = sorted(ranks, key=lambda i: (-ranks[i], -i))
-        return self._fill(best, kept, room)[0]
+        exchanges = self._exchanges(max(self.first, cut - MOST_SURVIVORS), cut)
+        ranks = {i: self._rank(cut - 1 - i, salience(self.layout.units[i])) for i in exchanges if i not in kept}
+        for opening in sorted(ranks, key=lambda i: (-ranks[i], -i)):
+            cost = sum(self.tokens(i) for i in exchanges[opening] - kept)
+            if cost <= room:
+                kept, room = kept | exchanges[opening], room - cost
+        return kept
+
+    def _exchanges(self, start: int, end: int) -> dict[int, set[int]]:
+        """Return whole exchanges by the place that opens each: a question never survives without its answer."""
+        found: dict[int, set[int]] = {}
+        for place in range(start, end):
+            head = self.layout.heads[place]
+            if head >= start or (head < 0 and self.policy.start == "any"):
+                found.setdefault(head if head >= 0 else place, set()).add(place)
+        return {opening: places for opening, places in found.items() if not self._goes_on(max(places), end)}
+
+    def _goes_on(self, last: int, end: int) -> bool:
+        """Tell whether the exchange of the unit before a cut goes on behind it."""
+        heads = self.layout.heads
+        return last == end - 1 and end < len(heads) and heads[end] == heads[last] >= 0
 
     def _fill(self, places: Iterable[int], kept: set[int], room: int) -> tuple[set[int], int]:
         """Keep each unit that still fits, with the user message that opens its exchange."""
