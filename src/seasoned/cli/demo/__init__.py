@@ -22,7 +22,7 @@ QUESTIONS: Final = (
     "Which nuts is Lúcia not allowed to eat?",
     "When does the moving van come?",
     "What is the claim number of the stolen bike?",
-    "Which train did we book to Lyon?",
+    "Which seats do we have on the train to Lyon?",
     "李伟喜欢喝什么茶？",
 )
 """What the demo asks; the answers stand in sessions weeks apart, one of them changed, one in Chinese."""
