@@ -174,11 +174,12 @@ def test_the_version_is_the_package_s(seasoned):
     assert seasoned("--version").out == f"seasoned {version('seasoned')}\n"
 
 
-def test_completion_for_the_shell_can_be_shown(seasoned):
-    """Typer's own script, under our name."""
-    ran = seasoned("--show-completion", "bash", SHELL="/bin/bash")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_for_the_shell_can_be_shown(seasoned, shell):
+    """Typer's own script, under our name, whatever shell the tests were started from."""
+    ran = seasoned(_SEASONED_COMPLETE=f"source_{shell}")
     assert ran.code == 0
-    assert "seasoned" in ran.out
+    assert "_SEASONED_COMPLETE" in ran.out
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
