@@ -95,7 +95,7 @@ def _why(arms: Arms, fused: Fused, slot: int) -> dict[str, Why]:
 
 
 def _allowed(index: ScopeIndex, wanted: Wanted) -> Bools:
-    allowed: Bools = index.alive & (index.array("until") > wanted.now) & (index.postings.lengths >= 0)  # type: ignore[operator]
+    allowed: Bools = index.alive & (index.array("until") > wanted.now)  # type: ignore[operator]
     if wanted.kinds:
         allowed &= _coded(index, "kind", wanted.kinds)
     if wanted.rows is not None:
@@ -151,16 +151,16 @@ def _arms(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Arms:
     words = wanted.words or ""
     query, length = index.analyser.analyse(words)
     terms = index.analyser.query_terms(words)
-    lengths, alive = index.postings.lengths, index.alive
+    lengths, alive = index.postings.lengths, index.per_passage(index.alive)
     matched = index.postings.match(terms, alive)
-    lexical = bm25(matched, lengths, alive)
+    lexical = index.best_passage(bm25(matched, lengths, alive))
     lexical[~allowed] = 0
     return Arms(
         lexical=lexical,
         lexical_ideal=ideal(matched, query, length, lengths, alive),
         dense=_cosines(index, wanted, allowed),
         strength=wanted.strength,
-        lengths=lengths.astype(np.float32),
+        lengths=index.array("length").astype(np.float32),
         query_length=float(length),
         layout=index.layout if index.tables["session"].strings else None,
         from_user=index.human,

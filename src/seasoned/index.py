@@ -19,7 +19,7 @@ from seasoned.ports import Fingerprint, Vectors
 from seasoned.postings import Postings
 from seasoned.ranking import Layout
 from seasoned.records import from_micros
-from seasoned.text import Analyser
+from seasoned.text import Analyser, chunks
 from seasoned.vectors import DenseIndex
 
 NEVER: Final = np.iinfo(np.int64).max
@@ -89,7 +89,12 @@ class Names:
         return self._codes.get(string, -2)
 
 
+PASSAGE_CHARS: Final = 700
+"""Longest passage of a text that is matched by words on its own; the best passage counts for the whole."""
+
 _COLUMNS: Final[Mapping[str, str]] = {
+    "passage": "<i4",
+    "length": "<i4",
     "rows": "<i8",
     "at": "<i8",
     "until": "<i8",
@@ -147,7 +152,7 @@ class ScopeIndex:
     @property
     def wasted(self) -> bool:
         """Whether so many slots are dead that building it anew pays."""
-        return len(self.postings) > 1_000 and len(self.postings) > 2 * len(self._slots)
+        return len(self.columns["rows"]) > max(1_000, 2 * len(self._slots))
 
     def array(self, name: str) -> NDArray[np.generic]:
         """Return one column, a value a slot."""
@@ -186,19 +191,29 @@ class ScopeIndex:
             self.array(name)[slot] = value
 
     def _replace(self, row: Row, old: int | None, digest: int) -> None:
-        slot = self.postings.add(*self._terms(row))
-        for name, value in (self._features(row) | {"rows": row.row, "digest": digest, "alive": True}).items():
+        slot, passage = len(self.columns["rows"]), len(self.postings)
+        length = self._add_passages(row)
+        place = {"rows": row.row, "digest": digest, "alive": True, "passage": passage, "length": length}
+        for name, value in (self._features(row) | place).items():
             self.columns[name].append(value)
         if old is not None:
             self.alive[old] = False
         self._slots[row.row] = slot
 
-    def _terms(self, row: Row) -> tuple[list[str], int]:
-        """Return the terms of a row's text with those of who spoke and when, which do not count in its length."""
+    def _add_passages(self, row: Row) -> int:
+        """Add a row's text in passages, each with the terms of who spoke and when; return its length in words.
+
+        Those terms do not count in the length.
+        """
         if not row.text:
-            return [], 0
-        terms, length = self.analyser.analyse(row.text)
-        return [*terms, *self._heading(row.name or "", row.at // _DAY)], length
+            self.postings.add((), 0)
+            return 0
+        heading, total = self._heading(row.name or "", row.at // _DAY), 0
+        for piece in chunks(row.text, PASSAGE_CHARS):
+            terms, length = self.analyser.analyse(piece)
+            self.postings.add([*terms, *heading], length)
+            total += length
+        return total
 
     def _heading(self, name: str, day: int) -> list[str]:
         if (name, day) not in self._headings:
@@ -216,6 +231,23 @@ class ScopeIndex:
         slot = self._slots.pop(number, None)
         if slot is not None:
             self.alive[slot] = False
+
+    def per_passage(self, mask: Bools) -> Bools:
+        """Return a mask over slots as one over passages."""
+        return mask if len(mask) == len(self.postings) else np.repeat(mask, self._passages())
+
+    def best_passage(self, scores: Floats) -> Floats:
+        """Return scores of passages as scores of slots: the best of each."""
+        if len(scores) == len(self.columns["rows"]):
+            return scores
+        best: Floats = np.maximum.reduceat(scores, self.array("passage").astype(np.int64))
+        return best
+
+    def _passages(self) -> NDArray[np.int64]:
+        """Return how many passages each slot has."""
+        ends = np.append(self.array("passage").astype(np.int64), len(self.postings))
+        sizes: NDArray[np.int64] = ends[1:] - ends[:-1]
+        return sizes
 
     @property
     def human(self) -> Bools:
@@ -239,7 +271,7 @@ class ScopeIndex:
 
     def take_vectors(self, space: DenseSpace, found: Iterable[Sequence[tuple[int, bytes]]], seq: int) -> None:
         """Take in vectors (row, float32 bytes) written up to `seq`."""
-        space.reserve(len(self.postings))
+        space.reserve(len(self.columns["rows"]))
         for some in found:
             space.take([(slot, data) for row, data in some if (slot := self._slots.get(row)) is not None])
         space.seq = seq
@@ -257,8 +289,10 @@ class ScopeIndex:
     def dump(self) -> dict[str, bytes]:
         """Return all but the vectors as named blobs; what only removed records had is not in them."""
         alive = self.alive.copy()
-        blobs = {f"postings.{name}": data for name, data in self.postings.dump(alive).items()}
+        blobs = {f"postings.{name}": data for name, data in self.postings.dump(self.per_passage(alive)).items()}
         columns = {name: self.array(name)[alive] for name in _COLUMNS}
+        numbers = self._passages()[alive]
+        columns["passage"] = np.cumsum(numbers) - numbers
         for name, table in self.tables.items():
             used, columns[name] = _recoded(columns[name])
             blobs[f"table.{name}"] = "\0".join(table.strings[code] for code in used).encode()
@@ -268,10 +302,10 @@ class ScopeIndex:
         """Return a digest that two indexes of the same records share, however they were made."""
         alive = np.flatnonzero(self.alive)
         order = alive[np.argsort(self.array("rows")[alive], kind="stable")]
-        place = np.full(len(self.postings), -1, np.int64)
+        place = np.full(len(self.columns["rows"]), -1, np.int64)
         place[order] = np.arange(len(order))
-        total = blake2b(self.postings.canonical(place))
-        for name in ("rows", "digest", "at", "until", "worth"):
+        total = blake2b(self.postings.canonical(np.repeat(place, self._passages())))
+        for name in ("rows", "digest", "at", "until", "worth", "length"):
             total.update(self.array(name)[order].tobytes())
         for name, table in self.tables.items():
             strings = [*table.strings, ""]
@@ -292,8 +326,10 @@ class ScopeIndex:
         )
         for name, dtype in _COLUMNS.items():
             made.columns[name] = Column(dtype, start=np.frombuffer(blobs[name], dtype).copy())
-            if len(made.columns[name]) != len(made.postings):
-                raise ValueError(f"the stored column {name!r} does not fit the postings")
+        sizes = {len(column) for column in made.columns.values()}
+        passages = made.array("passage")
+        if len(sizes) != 1 or not _rises(passages, len(made.postings)):
+            raise ValueError("the stored columns do not fit the postings")
         for name in _TABLES:
             text = blobs[f"table.{name}"].decode()
             made.tables[name] = Names(text.split("\0") if text else ())
@@ -304,6 +340,12 @@ class ScopeIndex:
         alive = np.flatnonzero(self.alive)
         self._slots = dict(zip(self.array("rows")[alive].tolist(), alive.tolist(), strict=True))
         self.seq = self.saved_seq = seq
+
+
+def _rises(starts: NDArray[np.generic], end: int) -> bool:
+    """Tell whether numbers rise from 0 to below `end`; none do where the end is 0."""
+    steps = np.diff(starts.astype(np.int64), append=end)
+    return (int(starts[0]) == 0 and bool((steps > 0).all())) if len(starts) else end == 0
 
 
 def _recoded(codes: NDArray[np.generic]) -> tuple[list[int], NDArray[np.generic]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import Final, get_args
 
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.ports import Clock, Store
@@ -21,9 +21,11 @@ def open_store(
     """Return the store of a location: None is in memory, a path or `sqlite:///path` is a file, a store is itself.
 
     Raises:
-        InvalidInput: a URL of an engine that is not there.
+        InvalidInput: a URL of an engine that is not there, a path that names no file, an unknown durability.
         WrongType: something else.
     """
+    if durability not in get_args(Durability):
+        raise InvalidInput(f"durability is one of {', '.join(get_args(Durability))}, not {durability!r}")
     if location is None or location == ":memory:":
         return MemoryStore(clock=clock, analyser=analyser)
     if isinstance(location, (str, os.PathLike)):

@@ -29,7 +29,7 @@ _RETRIES: Final = 8
 class Revision:
     """One version of a record: its number in the history, and the record as it was.
 
-    Numbers rise by one with each `update`, from 1; `record.version` counts every write, credits and pins too.
+    Numbers rise with each `update`, from 1; `record.version` counts every write, credits and pins too.
     """
 
     version: int
@@ -108,12 +108,12 @@ class Notes:
             NotFound: there is no such record, or it was removed meanwhile.
             InvalidInput: a text or data of a record that another verb writes.
         """
-        for _ in range(_RETRIES):
+        for attempt in range(_RETRIES):
             found = self.get(name, kind)
             old = found.record
             new = _changed(old, changes)
             vectors = self._searcher.vectors([new.text])[0][0] if new.text != old.text else None
-            kept = Put(_superseded(old, self._number(found)), expect=ABSENT)
+            kept = Put(_superseded(old, self._number(found) + attempt), expect=ABSENT)
             try:
                 self._store.apply([kept, Put(new, vectors, old.version)])
             except Conflict:

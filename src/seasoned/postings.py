@@ -172,7 +172,7 @@ class Postings:
     def canonical(self, place: NDArray[np.int64]) -> bytes:
         """Return every posting with its slot replaced by `place` (-1 leaves it out), sorted, as bytes."""
         terms, slots, counts = self._flat(place)
-        order = np.lexsort((slots, terms))
+        order = np.lexsort((counts, slots, terms))
         return b"".join(array[order].astype("<i8").tobytes() for array in (terms, slots, counts))
 
     def _flat(self, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

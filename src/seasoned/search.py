@@ -13,7 +13,7 @@ from seasoned.ports import Embedder, Store, Vectors
 from seasoned.query import Filter, Query, checked_k
 from seasoned.ranking import Blend
 from seasoned.records import Hit, Scope, clean_text
-from seasoned.text import words
+from seasoned.text import chunks, words
 
 CHUNK_CHARS: Final = 1_000
 """Longest piece of a text that is embedded as one: about what all-MiniLM-L6-v2 reads (256 tokens)."""
@@ -80,7 +80,7 @@ class Searcher:
         Raises:
             EmbeddingError: the embedder failed.
         """
-        pieces = [chunks(text)[:MAX_CHUNKS] if text.strip() else [] for text in texts]
+        pieces = [chunks(text, CHUNK_CHARS)[:MAX_CHUNKS] if text.strip() else [] for text in texts]
         rows = embed_checked(self.embedder, list(chain.from_iterable(pieces)))
         fingerprint, start, made = self.embedder.fingerprint, 0, list[Vectors | None]()
         for parts in pieces:
@@ -126,7 +126,7 @@ class Searcher:
     def _query_vector(self, query: str) -> tuple[Vectors | None, str | None]:
         if not self.dense:
             return None, None
-        made, failed = self.vectors([chunks(query.strip())[0]])
+        made, failed = self.vectors([chunks(query.strip(), CHUNK_CHARS)[0]])
         return made[0], failed
 
 
@@ -142,27 +142,3 @@ def _checked_query(text: object) -> str:
 def says_something(text: str) -> bool:
     """Tell whether a text has words to search for: an emoji or "?!" has none."""
     return bool(words(text))
-
-
-def chunks(text: str, limit: int = CHUNK_CHARS) -> list[str]:
-    """Cut a text into pieces of at most `limit` characters, at ends of paragraphs, sentences or words if there are any.
-
-    The pieces joined are the text.
-    """
-    pieces: list[str] = []
-    start = 0
-    while len(text) - start > limit:
-        end = start + _cut(text[start : start + limit])
-        pieces.append(text[start:end])
-        start = end
-    return [*pieces, text[start:]]
-
-
-def _cut(window: str) -> int:
-    """Return where to cut a full window: after the last break in its second half, the strongest kind first."""
-    half = len(window) // 2
-    for mark in ("\n\n", "\n", ". ", "! ", "? ", "。", "！", "？", " "):
-        place = window.rfind(mark, half)
-        if place >= 0:
-            return place + len(mark)
-    return len(window)

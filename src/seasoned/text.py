@@ -198,3 +198,27 @@ def likeness(a: str, b: str) -> float:
     """
     left, right = _shingles(a), _shingles(b)
     return 2 * (left & right).total() / (left.total() + right.total())
+
+
+def chunks(text: str, limit: int) -> list[str]:
+    """Cut a text into pieces of at most `limit` characters, at ends of paragraphs, sentences or words if there are any.
+
+    The pieces joined are the text.
+    """
+    pieces: list[str] = []
+    start = 0
+    while len(text) - start > limit:
+        end = start + _cut(text[start : start + limit])
+        pieces.append(text[start:end])
+        start = end
+    return [*pieces, text[start:]]
+
+
+def _cut(window: str) -> int:
+    """Return where to cut a full window: after the last break in its second half, the strongest kind first."""
+    half = len(window) // 2
+    for mark in ("\n\n", "\n", ". ", "! ", "? ", "。", "！", "？", " "):
+        place = window.rfind(mark, half)
+        if place >= 0:
+            return place + len(mark)
+    return len(window)

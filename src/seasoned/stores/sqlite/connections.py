@@ -59,6 +59,32 @@ def _translate(error: sqlite3.Error, path: str) -> StoreError:
     return StoreError(f"{path}: {error}")
 
 
+@contextmanager
+def _ended(db: sqlite3.Connection) -> Iterator[None]:
+    """Commit at the end, roll back on any error."""
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _begun_at_once(db: sqlite3.Connection) -> bool:
+    """Begin a writing transaction unless another connection has one."""
+    db.execute("PRAGMA busy_timeout=0")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    finally:
+        db.execute(f"PRAGMA busy_timeout={int(BUSY_TIMEOUT_S * 1000)}")
+    return True
+
+
 def _disk_is_full(path: str) -> bool:
     """Tell whether the device has no page left: SQLite reports a log that cannot grow as an I/O error."""
     try:
@@ -121,13 +147,26 @@ class Connections:
             self._own()
             db = self._writing()
             db.execute("BEGIN IMMEDIATE")
-            try:
+            with _ended(db):
                 yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
+
+    @contextmanager
+    def write_if_free(self) -> Iterator[sqlite3.Connection | None]:
+        """Give what `write` gives, or None at once where another writer is at work."""
+        self._own()
+        if not self.lock.acquire(blocking=False):
+            yield None
+            return
+        try:
+            with translated(self.path):
+                db = self._writing()
+                if not _begun_at_once(db):
+                    yield None
+                    return
+                with _ended(db):
+                    yield db
+        finally:
+            self.lock.release()
 
     @contextmanager
     def outside(self) -> Iterator[sqlite3.Connection]:

@@ -186,14 +186,15 @@ class SQLiteStore:
             return len(index)
 
     def _save(self, scope: str, held: Held) -> None:
-        """Store an index unless its scope has changed since; one that cannot be stored is only slower to make again."""
+        """Store an index, unless its scope changed or a writer is at work: without it the next open is only slower."""
         index = held.index
         if index is None:
             return
         try:
-            with self._connections.write() as db:
-                found = db.execute("SELECT id FROM scope WHERE name = ? AND seq = ?", (scope, index.seq)).fetchone()
-                if found is None:
+            with self._connections.write_if_free() as db:
+                bound = (scope, index.seq)
+                found = db and db.execute("SELECT id FROM scope WHERE name = ? AND seq = ?", bound).fetchone()
+                if not db or not found:
                     return
                 save_index(db, found[0], index)
         except StoreError as error:
