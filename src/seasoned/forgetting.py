@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol, runtime_checkable
 
 from seasoned.errors import InvalidInput, NotFound, StoreError, WrongType
 from seasoned.ports import Counts, Remove, Store, Upkeep
-from seasoned.query import And, Compare, Filter, Op, Query, both
+from seasoned.query import And, Compare, Filter, Op, Page, Query, both
 from seasoned.records import Key, Scope, checked_id
 from seasoned.results import Receipt
 
 _PAGE: Final = 1_000
+_MANY: Final = 100
+_MANY_SHARE: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,9 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
             f"{type(store).__name__} cannot erase for good; forget without hard, or use the engine's own means"
         )
     old_too = selection.everything or superseded in selection.kinds
-    chosen = [key for key in keys_of(store, selection.query()) if key.kind != superseded or old_too]
+    unreadable: list[str] = []
+    found = keys_of(store, selection.query(), unreadable)
+    chosen = [key for key in found if key.kind != superseded or old_too]
     _check_found(selection, chosen)
     known = set(chosen)
     derived = [key for key in _derived(store, selection.scope, chosen) if key not in known]
@@ -104,15 +108,23 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
         log_bytes=counts.log_bytes,
         pending=counts.pending,
         left=counts.left,
+        degraded=tuple(unreadable),
     )
 
 
-def keys_of(store: Store, query: Query) -> Iterator[Key]:
-    """Yield the keys of all records that answer, page by page."""
+def keys_of(store: Store, query: Query, unreadable: list[str] | None = None) -> Iterator[Key]:
+    """Yield the keys of all records that answer; say in `unreadable` what is damaged."""
+    for page in _pages(store, query):
+        yield from (hit.record.key for hit in page.hits)
+        if unreadable is not None:
+            unreadable.extend(page.degraded)
+
+
+def _pages(store: Store, query: Query) -> Iterator[Page]:
     cursor: str | None = None
     while True:
         page = store.find(replace(query, cursor=cursor))
-        yield from (hit.record.key for hit in page.hits)
+        yield page
         cursor = page.cursor
         if cursor is None:
             return
@@ -124,17 +136,29 @@ def _check_found(selection: Selection, chosen: Sequence[Key]) -> None:
         raise NotFound(f"no record {sorted(missing)[0]!r} in {'/'.join(selection.scope)}; nothing was forgotten")
 
 
-def _derived(store: Store, scope: Scope, keys: Iterable[Key]) -> list[Key]:
+def _derived(store: Store, scope: Scope, keys: Sequence[Key]) -> list[Key]:
     """Return what the scope and those below it derived from the keys, and from that, and so on."""
+    derived_from = _derivations(store, Query(scope=scope, subtree=True, k=_PAGE, expired=True), len(keys))
     found: dict[Key, None] = {}
     waiting = list(keys)
     while waiting:
-        source = waiting.pop()
-        for key in keys_of(store, Query(scope=scope, subtree=True, source=source, k=_PAGE, expired=True)):
+        for key in derived_from(waiting.pop()):
             if key not in found:
                 found[key] = None
                 waiting.append(key)
     return list(found)
+
+
+def _derivations(store: Store, everything: Query, asked: int) -> Callable[[Key], Iterable[Key]]:
+    """Return what gives the records derived from a key: one query each, or all read once where many are asked for."""
+    if asked < _MANY or asked < (store.find(replace(everything, count=True)).count or 0) * _MANY_SHARE:
+        return lambda source: keys_of(store, replace(everything, source=source))
+    below: dict[Key, list[Key]] = {}
+    for page in _pages(store, everything):
+        for hit in page.hits:
+            for source in hit.record.sources:
+                below.setdefault(source, []).append(hit.record.key)
+    return lambda source: below.get(source, ())
 
 
 def _remove(store: Store, keys: Sequence[Key], *, hard: bool) -> Counts:

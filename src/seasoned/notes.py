@@ -144,10 +144,11 @@ class Notes:
 
     def _old_versions(self, current: Hit) -> Iterator[Hit]:
         """Yield what updates replaced; what was written before the record is of an expired one with the same id."""
-        query = self._versions(current)
+        query, ordered = self._versions(current), self._store.can.ordered
         while True:
             page = self._store.find(query)
-            yield from (hit for hit in page.hits if hit.order > current.order and _number_of(hit))
+            mine = (hit for hit in page.hits if hit.order > current.order or not ordered)
+            yield from (hit for hit in mine if _number_of(hit))
             if page.cursor is None:
                 return
             query = replace(query, cursor=page.cursor)

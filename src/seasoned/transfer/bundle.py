@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from seasoned.errors import BundleError, Conflict, SeasonedError, StoreError
+from seasoned.errors import BundleError, Conflict, SeasonedError, StoreError, WrongType
 from seasoned.ports import ABSENT, Clock, Put, Store
 from seasoned.query import Query
 from seasoned.records import JSON, Key, Record, Scope, instant
@@ -53,8 +53,9 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
 
     Raises:
         StoreError: the file cannot be written.
+        WrongType: `path` is no path.
     """
-    target = Path(path)
+    target = _checked_path(path)
     if is_store_file(store, target):
         raise StoreError(f"{target} is the memory itself; export to another file")
     head: dict[str, JSON] = {
@@ -137,14 +138,16 @@ def import_bundle(
 
     Raises:
         BundleError: the file is damaged, cut off, altered, or not a bundle this version reads; nothing was imported.
+        WrongType: `path` is no path.
     """
-    if is_store_file(store, path):
-        raise BundleError(f"{path} is the memory itself, not a bundle")
-    total = _checked(Path(path))
+    source = _checked_path(path)
+    if is_store_file(store, source):
+        raise BundleError(f"{source} is the memory itself, not a bundle")
+    total = _checked(source)
     counts = {"written": 0, "duplicate": 0}
     refused: list[str] = []
     degraded: set[str] = set()
-    lines = _record_lines(Path(path), total)
+    lines = _record_lines(source, total)
     done = 0
     while batch := list(islice(lines, _BATCH)):
         records = list(_decoded(batch, scope, refused))
@@ -160,6 +163,12 @@ def import_bundle(
         refused=tuple(refused),
         degraded=tuple(sorted(degraded)),
     )
+
+
+def _checked_path(path: object) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise WrongType(f"a bundle lies in a file named by a path, not {path!r:.80}")
+    return Path(path)
 
 
 def is_store_file(store: Store, path: str | os.PathLike[str]) -> bool:

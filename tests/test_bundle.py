@@ -1,0 +1,375 @@
+"""Bundles: export and import of a memory, whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+from contextlib import ExitStack, closing
+from datetime import timedelta
+
+import pytest
+
+from seasoned import CallableEmbedder, HashingEmbedder, Key, Memory, Transferred
+from seasoned.errors import BundleError, StoreError, WrongType
+from seasoned.testing import FakeClock, sequential_ids
+
+ALICE = ("acme", "alice")
+
+
+@pytest.fixture
+def opened():
+    """Open memories with an id source each, and close them in the end."""
+    with ExitStack() as closing_all:
+
+        def opened_at(location=None, scope=ALICE, **options):
+            chosen = {"embedder": "hashing", "durability": "normal", "clock": FakeClock(), "ids": sequential_ids("n")}
+            return closing_all.enter_context(Memory(location, scope=scope, **(chosen | options)))
+
+        yield opened_at
+
+
+@pytest.fixture
+def full(opened):
+    """Notes with history and sources, a session, a scope below, something removed and something ended."""
+    memory = opened()
+    memory.remember("turn", id="t", at="2026-01-05T10:00:00+09:00", tags=["a"], worth=2.5, until="2030-01-01")
+    memory.remember("v1", id="x", sources=[Key(memory.scope, "note", "t"), Key(("other",), "note", "far")])
+    memory.remember("a fact of 太郎 \u2028 and \x1f", "fact", id="f", data={"k": {"n": None, "l": [1, 2.5, True]}})
+    memory.update("x", text="v2", data={"z": 1})
+    memory.update("x", text="v3")
+    memory.conversation.add(
+        [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}], "s1", ids=["m1", "m2"]
+    )
+    memory.within("below", "deep").remember("deep", id="d", sources=[Key(memory.scope, "note", "t")])
+    memory.remember("removed-text", id="gone")
+    memory.forget("gone")
+    memory.remember("ended-text", until="2025-12-31", id="ended")
+    return memory
+
+
+def contents(memory):
+    """All that a memory holds, but for versions and for where it stands."""
+    depth = len(memory.scope)
+    return [
+        (record.key.scope[depth:], record.key.kind, record.key.id, record.text, record.data, record.at, record.until,
+         record.worth, [(key.kind, key.id) for key in record.sources])
+        for kinds in ((), ("superseded",))
+        for hit in memory.list(kinds=kinds, subtree=True).hits
+        for record in [hit.record]
+    ]  # fmt: skip
+
+
+def test_what_was_exported_comes_back_whole(full, opened, tmp_path):
+    """Text, data, times, worth, sources, old versions and scopes below, in the same order; found by words at once."""
+    done = full.export(tmp_path / "all.jsonl")
+    assert done == Transferred(read=8, written=8)
+    other = opened(tmp_path / "new.db")
+    assert other.import_(tmp_path / "all.jsonl") == Transferred(read=8, written=8)
+    assert contents(other) == contents(full)
+    assert [hit.id for hit in other.recall("fact 太郎")] == ["f"]
+    assert other.conversation.messages("s1") == full.conversation.messages("s1")
+    assert other.check() == []
+
+
+def test_the_history_goes_on_after_an_import(full, opened, tmp_path):
+    """Old versions come in their order before the present one, and the next update overwrites none of them."""
+    full.export(tmp_path / "all.jsonl")
+    other = opened(tmp_path / "new.db")
+    other.import_(tmp_path / "all.jsonl")
+    assert [(each.version, each.record.text) for each in other.history("x")] == [(1, "v1"), (2, "v2"), (3, "v3")]
+    other.update("x", text="v4")
+    other.update("x", text="v5")
+    assert [(each.version, each.record.text, each.current) for each in other.history("x")] == [
+        (1, "v1", False),
+        (2, "v2", False),
+        (3, "v3", False),
+        (4, "v4", False),
+        (5, "v5", True),
+    ]
+
+
+def test_neither_what_was_removed_nor_what_has_ended_is_exported(full, tmp_path):
+    """Not even as an id."""
+    full.export(tmp_path / "all.jsonl")
+    text = (tmp_path / "all.jsonl").read_text()
+    assert ("gone" in text, "removed-text" in text, "ended" in text) == (False, False, False)
+
+
+def test_an_import_into_another_scope_keeps_what_belongs_together(full, opened, tmp_path):
+    """Of the same store too: sources inside follow the records, those outside stay, and nothing else changes."""
+    full.export(tmp_path / "all.jsonl")
+    before = contents(full)
+    bob = opened(full.store, ("bob",))
+    assert bob.import_(tmp_path / "all.jsonl").written == 8
+    assert bob.get("x").record.sources == (Key(("bob",), "note", "t"), Key(("other",), "note", "far"))
+    [deep] = bob.within("below", "deep").list().hits
+    assert deep.record.sources == (Key(("bob",), "note", "t"),)
+    assert [each.record.text for each in bob.history("x")] == ["v1", "v2", "v3"]
+    assert contents(full) == before
+    assert sorted(bob.forget("t", hard=True).derived) == ["1:note:x", "2:note:x", "d", "x"]
+    assert contents(full) == before
+
+
+def test_importing_twice_writes_nothing_twice(full, opened, tmp_path):
+    """The second time all are there; into the memory it came from, too."""
+    full.export(tmp_path / "all.jsonl")
+    other = opened()
+    other.import_(tmp_path / "all.jsonl")
+    before = contents(other)
+    assert other.import_(tmp_path / "all.jsonl") == Transferred(read=8, duplicate=8)
+    assert full.import_(tmp_path / "all.jsonl") == Transferred(read=8, duplicate=8)
+    assert contents(other) == before
+
+
+def test_a_record_that_says_something_else_is_left_and_named(full, opened, tmp_path):
+    """An import never overwrites; the result says which records it left out."""
+    full.export(tmp_path / "all.jsonl")
+    other = opened()
+    other.remember("mine", id="t")
+    done = other.import_(tmp_path / "all.jsonl")
+    assert (done.written, done.duplicate) == (7, 0)
+    assert done.refused == ("note 't': another record has this id",)
+    assert other.get("t").text == "mine"
+
+
+def test_a_child_exports_only_itself_and_what_lies_below(full, opened, tmp_path):
+    """A subtree is a whole of its own."""
+    assert full.within("below").export(tmp_path / "part.jsonl").written == 1
+    other = opened()
+    other.import_(tmp_path / "part.jsonl")
+    assert [hit.record.key.scope for hit in other.list(subtree=True).hits] == [("acme", "alice", "deep")]
+
+
+def test_an_empty_memory_makes_a_bundle_of_nothing(opened, tmp_path):
+    """Which imports as nothing."""
+    assert opened().export(tmp_path / "none.jsonl") == Transferred()
+    assert opened().import_(tmp_path / "none.jsonl") == Transferred()
+
+
+def test_a_large_memory_goes_through_in_parts_and_says_how_far(opened, tmp_path):
+    """2,100 records; progress ends at the whole."""
+    memory, other, seen = opened(), opened(), []
+    for number in range(2100):
+        memory.remember(f"note {number}", id=str(number))
+    memory.export(tmp_path / "all.jsonl")
+    other.import_(tmp_path / "all.jsonl", lambda done, total: seen.append((done, total)))
+    assert [hit.text for hit in other.list(k=3000).hits] == [f"note {number}" for number in range(2100)]
+    assert (seen[-1], len(seen) > 1, seen) == ((2100, 2100), True, sorted(seen))
+
+
+def damaged(path):
+    """Ways in which a bundle is not what was written."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    foot = json.loads(lines[-1])
+    return {
+        "cut in the middle of a line": b"".join(lines)[:-200],
+        "a line cut off": b"".join(lines[:-1]),
+        "the first line only": lines[0],
+        "a record missing": b"".join([*lines[:2], *lines[3:]]),
+        "a record twice": b"".join([*lines[:2], *lines[1:]]),
+        "two records swapped": b"".join([lines[0], lines[2], lines[1], *lines[3:]]),
+        "a letter changed": b"".join(lines).replace(b"hello", b"hullo"),
+        "a wrong number": b"".join([*lines[:-1], json.dumps(foot | {"records": 7}).encode()]),
+        "something behind it": b"".join(lines) + b"{}\n",
+        "a blank line behind it": b"".join(lines) + b"\n",
+        "empty": b"",
+        "text": b"Dear diary,\n",
+        "other JSON": b'{"memories": []}\n{}\n',
+        "a list": b"[1, 2]\n",
+        "binary": bytes(range(256)) * 50,
+        "nested without end": b"[" * 200_000,
+        "a newer version": b"".join(lines).replace(b'"version": 1', b'"version": 2', 1),
+        "no version": b"".join(lines).replace(b'"version": 1, ', b"", 1),
+    }
+
+
+def test_a_file_that_is_not_whole_is_refused_whole(full, opened, tmp_path):
+    """Cut off, altered, foreign or newer: a BundleError with the path, and not one record is written."""
+    full.export(tmp_path / "all.jsonl")
+    bad = tmp_path / "bad.jsonl"
+    other = opened()
+    for what, content in damaged(tmp_path / "all.jsonl").items():
+        bad.write_bytes(content)
+        with pytest.raises(BundleError, match=r"bad\.jsonl"):
+            other.import_(bad)
+        assert other.count(subtree=True) == 0, what
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "."])
+def test_a_file_that_cannot_be_read_is_said(opened, tmp_path, name):
+    """Missing, or a folder."""
+    with pytest.raises(BundleError, match="cannot be read"):
+        opened().import_(tmp_path / name)
+
+
+def bundle_of(path, *lines):
+    """Write a bundle of these records, with a checksum that fits."""
+    head = {"format": "seasoned-bundle", "version": 1, "scope": ["x"], "exported": "2026-01-01T00:00:00+00:00"}
+    text = "".join(json.dumps(line) + "\n" for line in (head, *lines)).encode()
+    foot = json.dumps({"records": len(lines), "sha256": hashlib.sha256(text).hexdigest()}).encode()
+    path.write_bytes(text + foot + b"\n")
+    return path
+
+
+def line(**changes):
+    """A record as a bundle has it."""
+    whole = {"below": [], "kind": "note", "id": "a", "text": "tea", "data": {}, "sources": [], "worth": 0.0,
+             "at": "2026-01-01T00:00:00+00:00", "until": None}  # fmt: skip
+    return whole | changes
+
+
+MISFITS = [
+    {"id": ""},
+    {"id": "a\x00b"},
+    {"text": None},
+    {"text": 5},
+    {"data": []},
+    {"worth": "much"},
+    {"at": "yesterday"},
+    {"at": None},
+    {"below": "x"},
+    {"below": [""]},
+    {"sources": "x"},
+    {"sources": [["x"]]},
+    {"sources": [[[], "note", "a"]]},
+    {"data": {"a": {"b": 10**30}}},
+    {"until": 10**30},
+]
+
+
+@pytest.mark.parametrize("misfit", MISFITS, ids=str)
+def test_a_record_that_breaks_a_rule_is_refused_by_itself_and_named(opened, tmp_path, misfit):
+    """What another program wrote with a right checksum: the others come in, and the result says why this did not."""
+    done = opened().import_(bundle_of(tmp_path / "b.jsonl", line(**misfit), line(id="fine")))
+    assert (done.read, done.written, len(done.refused)) == (2, 1, 1)
+
+
+def test_no_bundle_reaches_out_of_the_scope_it_is_read_into(opened, tmp_path):
+    """Whatever its lines say, what is written lies there or below."""
+    memory = opened()
+    lines = [line(below=["..", "bob"], id="a"), line(below=["/"], id="b"), line(scope=["bob"], id="c")]
+    memory.import_(bundle_of(tmp_path / "b.jsonl", *lines))
+    assert opened(memory.store, ("acme",)).count(subtree=True) == memory.count(subtree=True) == 3
+    assert opened(memory.store, ("bob",)).count(subtree=True) == 0
+
+
+def test_an_old_version_that_is_none_harms_no_history(opened, tmp_path):
+    """A record of that kind that another program made up is passed over."""
+    memory = opened()
+    made_up = line(kind="superseded", id="1:note:a", text="", data={"x": 1}, sources=[[["."], "note", "a"]])
+    memory.import_(bundle_of(tmp_path / "b.jsonl", line(), made_up))
+    memory.update("a", text="coffee")
+    assert [each.record.text for each in memory.history("a")][-1] == "coffee"
+
+
+def test_an_id_twice_in_one_bundle_is_written_once(opened, tmp_path):
+    """The first stands; the same again is a duplicate, another text is refused."""
+    done = opened().import_(bundle_of(tmp_path / "b.jsonl", line(), line(), line(text="coffee")))
+    assert (done.written, done.duplicate, len(done.refused)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+def test_a_memory_is_not_exported_over_itself_nor_read_as_a_bundle(opened, tmp_path, end):
+    """Neither over its file, nor over those beside it, under any name; it stays as it was."""
+    path = tmp_path / "agent.db"
+    memory = opened(path)
+    memory.remember("tea", id="a")
+    memory.list()
+    os.link(f"{path}{end}", tmp_path / "alias")
+    for target in (f"{path}{end}", tmp_path / "alias"):
+        with pytest.raises(StoreError, match="itself"):
+            memory.export(target)
+        with pytest.raises(BundleError, match="itself"):
+            memory.import_(target)
+    memory.remember("more", id="b")
+    memory.close()
+    assert opened(path).count() == 2
+
+
+def test_an_export_replaces_a_file_only_when_all_is_written(opened, tmp_path):
+    """A failure on the way leaves what was there, and no litter; a success is for the owner alone."""
+    memory = opened(tmp_path / "agent.db")
+    memory.remember("tea")
+    target = tmp_path / "out" / "all.jsonl"
+    with pytest.raises(StoreError, match="cannot be written"):
+        memory.export(target)
+    target.mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be written"):
+        memory.export(target)
+    assert list(target.parent.iterdir()) == [target]
+    target.rmdir()
+    target.write_text("before")
+    memory.export(target)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert target.read_text().startswith('{"format": "seasoned-bundle"')
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_damaged_record_that_an_export_leaves_out_is_named(opened, tmp_path):
+    """A backup with a hole says so."""
+    memory = opened(tmp_path / "agent.db")
+    for name in "abc":
+        memory.remember(name, id=name)
+    memory.close()
+    with closing(sqlite3.connect(tmp_path / "agent.db")) as db:
+        db.execute("UPDATE record SET data = '[broken' WHERE id = 'b'")
+        db.commit()
+    done = opened(tmp_path / "agent.db").export(tmp_path / "all.jsonl")
+    assert (done.written, len(done.degraded)) == (2, 1)
+    assert "'b'" in done.degraded[0]
+
+
+def test_an_import_embeds_in_its_own_space_and_says_where_it_could_not(full, opened, tmp_path):
+    """Vectors are not in a bundle; where the embedder fails the records stand, and reembed repairs."""
+    full.export(tmp_path / "all.jsonl")
+    down = [True]
+
+    def embed(texts):
+        if down[0]:
+            raise TimeoutError("no answer")
+        return HashingEmbedder(64).embed(texts)
+
+    other = opened(embedder=CallableEmbedder(embed, "mine", dimension=64))
+    done = other.import_(tmp_path / "all.jsonl")
+    assert (done.written, len(done.degraded)) == (8, 1)
+    assert "no answer" in done.degraded[0]
+    assert other.stats()["without_vector"] == 6
+    down[0] = False
+    assert (other.reembed(), other.stats()["without_vector"]) == (6, 0)
+
+
+def test_a_bundle_of_a_changed_memory_brings_the_changes(opened, tmp_path):
+    """Tags, validity and texts changed since the first export are in the second."""
+    memory = opened()
+    memory.remember("tea", id="a")
+    memory.export(tmp_path / "one.jsonl")
+    memory.update("a", tags=["x"], until=FakeClock().now() + timedelta(days=1))
+    memory.export(tmp_path / "two.jsonl")
+    other = opened()
+    other.import_(tmp_path / "two.jsonl")
+    assert (other.get("a").record.data, other.get("a").record.until) == (
+        {"tags": ["x"]},
+        FakeClock().now() + timedelta(days=1),
+    )
+
+
+@pytest.mark.parametrize("path", [None, 5, b"x", ["x"]], ids=repr)
+def test_what_is_no_path_is_refused(opened, path):
+    """A number is no open file of ours."""
+    memory = opened()
+    for verb in (memory.import_, memory.export):
+        with pytest.raises(WrongType, match="path"):
+            verb(path)
+
+
+def test_a_memory_that_was_closed_reads_and_writes_no_bundle(opened, tmp_path):
+    """Though the file is there."""
+    memory = opened()
+    memory.export(tmp_path / "all.jsonl")
+    memory.close()
+    for verb in (memory.import_, memory.export):
+        with pytest.raises(StoreError, match="closed"):
+            verb(tmp_path / "all.jsonl")
