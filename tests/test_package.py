@@ -79,10 +79,7 @@ def own_doc(thing):
     return "" if not text or text.startswith(f"{thing.__name__}(") else text
 
 
-UNDOCUMENTED = pytest.param("Filter", marks=pytest.mark.xfail(reason="the alias has no text behind it"))
-
-
-@pytest.mark.parametrize("name", [*(name for name in seasoned.__all__ if name != "Filter"), UNDOCUMENTED])
+@pytest.mark.parametrize("name", seasoned.__all__)
 def test_every_public_name_is_documented(name):
     """Classes and functions by a docstring of their own, aliases by a text behind them."""
     thing = getattr(seasoned, name)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from seasoned.index import ScopeIndex
+from seasoned.index import ScopeIndex, said_digest
 from seasoned.ports import Vectors
 from seasoned.postings import bm25, ideal
 from seasoned.query import And, Compare, Filter, Op
@@ -166,8 +166,16 @@ def _arms(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Arms:
         from_user=index.human,
         named=index.named(terms),
         recency=_spread(index.array("at"), allowed) if wanted.blend.recency else None,
+        equal=_equal(index, words, allowed),
         worth=_spread(index.array("worth"), allowed) if wanted.blend.worth else None,
     )
+
+
+def _equal(index: ScopeIndex, words: str, allowed: Bools) -> Bools | None:
+    """Tell which eligible rows are exactly the query's text; None where none is."""
+    digest = said_digest(words)
+    equal: Bools = (index.array("said") == digest) & allowed
+    return equal if digest and equal.any() else None
 
 
 def _cosines(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Floats | None:

@@ -86,8 +86,7 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
             f"{type(store).__name__} cannot erase for good; forget without hard, or use the engine's own means"
         )
     old_too = selection.everything or superseded in selection.kinds
-    unreadable: list[str] = []
-    found = keys_of(store, selection.query(), unreadable)
+    found = keys_of(store, selection.query())
     chosen = [key for key in found if key.kind != superseded or old_too]
     _check_found(selection, chosen)
     known = set(chosen)
@@ -108,16 +107,14 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
         log_bytes=counts.log_bytes,
         pending=counts.pending,
         left=counts.left,
-        degraded=tuple(unreadable),
     )
 
 
-def keys_of(store: Store, query: Query, unreadable: list[str] | None = None) -> Iterator[Key]:
+def keys_of(store: Store, query: Query) -> Iterator[Key]:
     """Yield the keys of all records that answer; say in `unreadable` what is damaged."""
     for page in _pages(store, query):
         yield from (hit.record.key for hit in page.hits)
-        if unreadable is not None:
-            unreadable.extend(page.degraded)
+        yield from page.unreadable
 
 
 def _pages(store: Store, query: Query) -> Iterator[Page]:

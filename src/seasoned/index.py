@@ -95,6 +95,7 @@ PASSAGE_CHARS: Final = 700
 _COLUMNS: Final[Mapping[str, str]] = {
     "passage": "<i4",
     "length": "<i4",
+    "said": "<i8",
     "rows": "<i8",
     "at": "<i8",
     "until": "<i8",
@@ -192,8 +193,8 @@ class ScopeIndex:
 
     def _replace(self, row: Row, old: int | None, digest: int) -> None:
         slot, passage = len(self.columns["rows"]), len(self.postings)
-        length = self._add_passages(row)
-        place = {"rows": row.row, "digest": digest, "alive": True, "passage": passage, "length": length}
+        length, said = self._add_passages(row), said_digest(row.text)
+        place = {"rows": row.row, "digest": digest, "alive": True, "passage": passage, "length": length, "said": said}
         for name, value in (self._features(row) | place).items():
             self.columns[name].append(value)
         if old is not None:
@@ -391,6 +392,12 @@ class DenseSpace(DenseIndex):
         parts = len(data) // (4 * self.dimension)
         mine = self.owners[start : start + parts + 1]
         return int((mine == slot).sum()) == parts and self.rows(start, parts).tobytes() == data
+
+
+def said_digest(text: str) -> int:
+    """Return 63 bits that tell texts apart, white space around them left out; 0 for a blank one."""
+    said = text.strip()
+    return int.from_bytes(blake2b(said.encode(), digest_size=8).digest(), "big") >> 1 if said else 0
 
 
 def text_digest(row: Row) -> int:

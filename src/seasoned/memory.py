@@ -87,7 +87,6 @@ class Memory:
     ) -> None:
         self._store = store
         self._closed = False
-        self._pending: tuple[str, ...] = ()
         self.scope = scope
         self._searcher = searcher
         self._policy = policy
@@ -255,9 +254,7 @@ class Memory:
             everything=everything,
             subtree=subtree,
         )
-        receipt = forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
-        self._pending = receipt.pending if hard and not dry_run else self._pending
-        return receipt
+        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Give a vector to every record of the scope and those below it that has none in the embedder's space.
@@ -306,10 +303,12 @@ class Memory:
         }
 
     def check(self) -> builtins.list[Finding]:
-        """Compare the store with itself, and every derived index with the rows; [] where all is well."""
+        """Compare the store with itself, and every derived index with the rows; [] where all is well.
+
+        Erasures that were pending are finished, and are a finding where a reader still holds them back.
+        """
         self._check_open()
-        waiting = [Finding(place, "erased bytes wait for a reader; close it, then rebuild") for place in self._pending]
-        return [*self._upkeep().check(), *waiting]
+        return self._upkeep().check()
 
     def rebuild(self, progress: Callable[[str], None] | None = None) -> int:
         """Make every derived index anew from the rows and finish pending erasures; return how many records it read.
@@ -322,7 +321,7 @@ class Memory:
         read = self._upkeep().rebuild()
         if progress is not None:
             progress("erasures")
-        self._pending = finish_erasures(self._store)
+        finish_erasures(self._store)
         return read
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.filters import MAX_FILTER_DEPTH, And, Compare, Filter, Not, Op, Or, Where, both, matches, parse_filter
-from seasoned.records import Hit, Key, Scope
+from seasoned.records import Hit, Key, Scope, clean_text
 
 if TYPE_CHECKING:
     from seasoned.ports import Vectors
@@ -72,6 +72,7 @@ class Query:
         put(self, "keys", _all_of(Key, self.keys, "keys"))
         _check_type(self.source, Key, "source")
         _check_type(self.words, str, "words")
+        put(self, "words", None if self.words is None else clean_text(self.words))
         _check_type(self.lacking, str, "lacking")
         if self.vector is not None and not hasattr(self.vector, "fingerprint"):
             raise WrongType(f"vector is of Vectors, not {self.vector!r:.80}")
@@ -118,7 +119,8 @@ def checked_k(k: object) -> int:
 class Page:
     """What a store answers.
 
-    `cursor` asks for what follows, None at the end. `degraded` names what could not be used, such as "dense".
+    `cursor` asks for what follows, None at the end. `degraded` names what could not be used, such as "dense";
+    `unreadable` are the keys of records that would be among the hits, were they not damaged: they can be forgotten.
     `count` and `scopes` are filled where the query asked for them. In the order CHANGED, `seq` is the scope's last
     change, `gone` the keys removed between the query's cursor and this page's end, and `reload` tells that removals
     so far back are no longer known, so that a follower must start anew.
@@ -129,6 +131,7 @@ class Page:
     degraded: tuple[str, ...] = ()
     count: int | None = None
     scopes: tuple[Scope, ...] = ()
+    unreadable: tuple[Key, ...] = ()
     seq: int = 0
     gone: tuple[Key, ...] = ()
     reload: bool = False

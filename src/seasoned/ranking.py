@@ -65,6 +65,9 @@ class Blend:
             raise InvalidInput("depth and context_words must be positive")
 
 
+LIFT: Final = 1.01
+"""How far above the best other row a row stands that is the query's own text."""
+
 DEFAULT: Final = Blend()
 """The blend where none is given."""
 
@@ -123,6 +126,8 @@ class Arms:
     """0 the oldest, 1 the newest."""
     worth: Floats | None = None
     """0 the least, 1 the most."""
+    equal: Bools | None = None
+    """True where the row's text is the query's own; None where no row's is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +165,19 @@ def fuse(arms: Arms, blend: Blend = DEFAULT) -> Fused:
     parts |= _priors(arms, blend, base)
     fused = _total(parts)
     confidence = _confidence(coverage, dense)
+    if arms.equal is not None and arms.equal.any():
+        parts["equal"] = _lifted(fused, arms.equal)
+        fused, confidence = fused + parts["equal"], 1.0
     top = float(fused.max(initial=0.0))
     scale = confidence / top if top > 0 else 0.0
     return Fused(fused * np.float32(scale), confidence, scale, parts)
+
+
+def _lifted(fused: Floats, equal: Bools) -> Floats:
+    """Return what the rows equal to the query need to stand first, whatever surrounds the others."""
+    others = float(fused[~equal].max(initial=0.0))
+    missing = max(others * LIFT - float(fused[equal].min()), 0.0)
+    return np.multiply(equal, np.float32(missing), dtype=np.float32)
 
 
 def _check(arms: Arms) -> None:

@@ -34,7 +34,6 @@ class Receipt:
     `ids` are the records asked for, `derived` those that go with them (old versions, summaries of them). The counts
     say what went from where. `pending` names what is not done: "wal" means that a reader still holds the write-ahead
     log, which `Memory.rebuild` empties later. `left` names files where the self-check still found erased bytes.
-    `degraded` names records that are damaged, so that they could not be read and are still there.
     """
 
     ids: tuple[str, ...]
@@ -48,7 +47,6 @@ class Receipt:
     log_bytes: int = 0
     pending: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
-    degraded: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:

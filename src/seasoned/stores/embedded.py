@@ -68,24 +68,25 @@ class Indexes:
             held = self._held.setdefault(scope, Held())
             self._held.move_to_end(scope)
         with held.lock:
-            before = held.size
             yield held
-        self._shrink(scope, held.size - before)
+        self._shrink(scope, held)
 
-    def _shrink(self, used: str, grown: int) -> None:
+    def _shrink(self, used: str, held: Held) -> None:
         with self._lock:
-            self._total += grown
+            if self._held.get(used) is held:
+                self._total += held.size - held.counted
+                held.counted = held.size
             while self._total > self._cache_bytes and len(self._held) > 1:
                 oldest = next(iter(self._held))
                 if oldest == used:
                     return
-                self._total -= self._held.pop(oldest).size
+                self._total -= self._held.pop(oldest).counted
 
     def drop(self, scope: str | None = None) -> None:
         """Forget the index of a scope, or of all."""
         with self._lock:
             for name in list(self._held) if scope is None else [scope] if scope in self._held else []:
-                self._total -= self._held.pop(name).size
+                self._total -= self._held.pop(name).counted
 
     def unsaved(self) -> list[tuple[str, Held]]:
         """Return the scopes whose index took in changes since it was stored."""
@@ -96,12 +97,13 @@ class Indexes:
 
 
 class Held:
-    """The place of one scope's index."""
+    """The place of one scope's index: its `size` in bytes, of which `counted` are in the sum of all."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.index: ScopeIndex | None = None
         self.size = 0
+        self.counted = 0
 
     def follow(self, rows: Rows, analyser: Analyser) -> ScopeIndex:
         """Return the index, up to date with the rows."""

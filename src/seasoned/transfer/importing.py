@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, Protocol
 
-from seasoned.errors import InvalidInput, WrongType
-from seasoned.ports import Message
+from seasoned.errors import BundleError, InvalidInput, WrongType
+from seasoned.ports import Message, Store
 from seasoned.records import Hit
 from seasoned.results import Added, Status
 from seasoned.transfer import bundle
@@ -45,6 +45,11 @@ class Target(Protocol):
     @property
     def conversation(self) -> Conversation:
         """Where messages go."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """The engine below."""
         ...
 
     def get(self, id: str, kind: str | None = None) -> Hit:  # noqa: A002 - the field's name everywhere
@@ -91,6 +96,8 @@ def import_file(
         BundleError: the file cannot be read, is damaged, or is in no format that is known; nothing was written.
     """
     name = os.fspath(path)
+    if bundle.is_store_file(memory.store, path):
+        raise BundleError(f"{name} is the memory itself; it cannot be imported into itself")
     if format is None and is_bundle(path):
         done = memory.import_(path, progress)
         return ImportReport(

@@ -23,7 +23,7 @@ def load_index(db: sqlite3.Connection, scope_id: int, analyser: Analyser) -> Sco
     for name, data in db.execute("SELECT name, data FROM posting WHERE scope = ? ORDER BY name, part", (scope_id,)):
         parts.setdefault(name, []).append(data)
     blobs = {name: b"".join(pieces) for name, pieces in parts.items()}
-    head = blobs.pop("head", b"").decode().split("\n")
+    head = blobs.pop("head", b"").decode(errors="replace").split("\n")
     if len(head) != 4 or head[:2] != [_FORMAT, analyser.fingerprint]:
         return None
     try:

@@ -46,7 +46,8 @@ def conditions(query: Query, now: int) -> tuple[str, Bound]:
     if query.lacking is not None:
         parts.append((_LACKING, [query.lacking]))
     if query.where is not None:
-        parts.append(to_sql(query.where))
+        sql, bound = to_sql(query.where)
+        parts.append((f"CASE WHEN json_valid(data) THEN {sql} ELSE 0 END" if "(data, ?)" in sql else sql, bound))
     return " AND ".join(sql for sql, _ in parts), [value for _, bound in parts for value in bound]
 
 
@@ -113,9 +114,9 @@ def in_order(db: sqlite3.Connection, query: Query, now: int) -> Page:
     )
     raws = found.fetchall()
     more = len(raws) > query.k
-    read, degraded = hits(raws[: query.k])
+    read = hits(raws[: query.k])
     last = raws[: query.k][-1][4 if query.order is Order.CHANGED else 0] if raws else 0
-    page = Page(hits=read, cursor=str(last) if more else None, degraded=degraded)
+    page = replace(read, cursor=str(last) if more else None)
     return _with_removals(db, query, page, after or 0, last if more else None) if query.order is Order.CHANGED else page
 
 
@@ -153,9 +154,9 @@ def hits_of_rows(db: sqlite3.Connection, rows: Sequence[int]) -> tuple[dict[int,
     numbers = iter(rows)
     while batch := tuple(islice(numbers, _BATCH)):
         answer = db.execute(f"SELECT {COLUMNS} {_FROM} WHERE row IN ({_marks(batch)})", batch)
-        read, degraded = hits(answer)
-        found |= {one.order: one for one in read}
-        wrong += degraded
+        read = hits(answer)
+        found |= {one.order: one for one in read.hits}
+        wrong += read.degraded
     return found, wrong
 
 

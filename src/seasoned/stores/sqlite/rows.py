@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from seasoned.errors import StoreCorrupt
+from seasoned.query import Page
 from seasoned.records import (
     JSON,
     Hit,
@@ -30,15 +31,16 @@ _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 RawRow = tuple[int, str, str, str, int, int, int, int | None, float, int, str | None, str, str]
 
 
-def hits(raws: Iterable[RawRow]) -> tuple[list[Hit], tuple[str, ...]]:
+def hits(raws: Iterable[RawRow]) -> Page:
     """Return the records of rows, and what is said of those that cannot be read: one hides no other."""
-    found, wrong = list[Hit](), list[str]()
+    found, wrong, keys = list[Hit](), list[str](), list[Key]()
     for raw in raws:
         try:
             found.append(hit(raw))
         except StoreCorrupt as error:
             wrong.append(f"corrupt: {error}")
-    return found, tuple(wrong)
+            keys.append(trusted_key(scope_of(raw[1]), raw[2], raw[3]))
+    return Page(hits=found, degraded=tuple(wrong), unreadable=tuple(keys))
 
 
 def hit(raw: RawRow) -> Hit:

@@ -76,6 +76,9 @@ MIGRATIONS: Final = (
         data BLOB NOT NULL,
         PRIMARY KEY (scope, name, part)
     ) STRICT;
+    CREATE TABLE pending (
+        what TEXT PRIMARY KEY
+    ) STRICT, WITHOUT ROWID;
     """,
 )
 """Each brings a file from the version of its place to the next; none is ever changed once released."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from seasoned.arms import Ranked, Wanted, in_arrays, rank
-from seasoned.errors import StoreError
+from seasoned.errors import StoreError, StoreReadOnly
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, SystemClock
 from seasoned.query import Page, Query
 from seasoned.ranking import DEFAULT as DEFAULT_BLEND
@@ -53,9 +53,9 @@ class SQLiteStore:
         analyser: Analyser = DEFAULT_ANALYSER,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()
         self._clock = clock or SystemClock()
-        self._connections = Connections(str(path), durability)
+        self._connections = Connections(str(self.path), durability)
         self._analyser = analyser
         self._cache_bytes = cache_bytes
         self._indexes = Indexes(analyser, cache_bytes)
@@ -104,7 +104,9 @@ class SQLiteStore:
         """Compare the file with itself and every derived index with the rows; [] where all is well."""
         self._after_fork()
         with self._connections.read() as db:
-            return upkeep.check(db, self._analyser)
+            found = upkeep.check(db, self._analyser)
+        waiting = "an erasure waits for a reader to let go of the log; close it and check again"
+        return [*found, *(Finding(what, waiting) for what in self._unfinished())]
 
     def rebuild(self) -> int:
         """Make every derived index anew from the rows; return how many records were read."""
@@ -125,12 +127,18 @@ class SQLiteStore:
 
     def finish_purge(self) -> tuple[str, ...]:
         """Empty the write-ahead log that an earlier purge could not; return what is still pending."""
-        return upkeep.empty_log(self._connections)
+        return upkeep.unfinished(self._connections)
 
     def stats(self) -> Mapping[str, JSON]:
         """Return sizes and counts of the file."""
         with self._connections.read() as db:
             return upkeep.stats(db, self.path)
+
+    def _unfinished(self) -> tuple[str, ...]:
+        try:
+            return upkeep.unfinished(self._connections)
+        except StoreReadOnly:
+            return ()
 
     def _now(self) -> int:
         return to_micros(self._clock.now())

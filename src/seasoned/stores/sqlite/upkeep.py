@@ -64,10 +64,11 @@ def _rows(db: sqlite3.Connection) -> Iterator[Finding]:
         try:
             fields = json.loads(data)
             keys = decode_keys(sources) if sources else ()
-        except (ValueError, TypeError) as error:
-            yield Finding("record", f"row {row} cannot be read: {error}")
+            said = text_field(fields, "session")
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            yield Finding("record", f"row {row} cannot be read: {error}; forget it")
             continue
-        if text_field(fields, "session") != session:
+        if said != session:
             yield Finding("record", f"row {row} has session {session!r} beside its data")
         if keys:
             yield from _sources(db, row, {encode_key(key) for key in keys})
@@ -111,9 +112,12 @@ def repair(db: sqlite3.Connection) -> None:
         db.execute(f"DELETE FROM {table} WHERE {condition}")
     db.execute("DELETE FROM source")
     for row, sources, data in db.execute("SELECT row, sources, data FROM record").fetchall():
-        session = text_field(json.loads(data), "session")
+        try:
+            session, keys = text_field(json.loads(data), "session"), decode_keys(sources) if sources else ()
+        except (ValueError, TypeError, LookupError, AttributeError):  # damaged: check names it, forgetting removes it
+            continue
         db.execute("UPDATE record SET session = ? WHERE row = ? AND session IS NOT ?", (session, row, session))
-        for key in decode_keys(sources) if sources else ():
+        for key in keys:
             db.execute("INSERT OR IGNORE INTO source VALUES (?, ?)", (encode_key(key), row))
 
 
@@ -124,9 +128,10 @@ def purge(connections: Connections, keys: Sequence[Key], now: int) -> Counts:
     with connections.write() as db:
         needles = _needles(db, keys)
         rows, vectors, postings = _erase(db, keys, now)
+        db.execute("INSERT OR IGNORE INTO pending VALUES ('wal')")
     log = Path(f"{connections.path}-wal")
     log_bytes = log.stat().st_size if log.exists() else 0
-    pending = empty_log(connections)
+    pending = finish(connections)
     left = () if pending else _left(connections, needles)
     return Counts(rows=rows, vectors=vectors, postings=postings, log_bytes=log_bytes, pending=pending, left=left)
 
@@ -148,6 +153,22 @@ def _sizes(db: sqlite3.Connection) -> tuple[int, int, int]:
     return rows, vectors, postings
 
 
+def finish(connections: Connections) -> tuple[str, ...]:
+    """Finish an erasure by emptying the log, and note in the file that it is done; return what is still pending."""
+    pending = empty_log(connections)
+    if not pending:
+        with connections.write() as db:
+            db.execute("DELETE FROM pending")
+    return pending
+
+
+def unfinished(connections: Connections) -> tuple[str, ...]:
+    """Try to finish the erasures that the file says are pending; return what still is."""
+    with connections.read() as db:
+        waiting = db.execute("SELECT count(*) FROM pending").fetchone()[0]
+    return finish(connections) if waiting else ()
+
+
 def empty_log(connections: Connections) -> tuple[str, ...]:
     """Copy the write-ahead log into the file and empty it; return ("wal",) where a reader still holds on to it."""
     connections.drop_idle()
@@ -166,10 +187,10 @@ def _needles(db: sqlite3.Connection, keys: Sequence[Key]) -> list[bytes]:
     found: list[bytes] = []
     for key in keys[::step]:
         row = db.execute(
-            "SELECT text FROM record WHERE scope = (SELECT id FROM scope WHERE name = ?) AND kind = ? AND id = ?",
+            "SELECT text, data FROM record WHERE scope = (SELECT id FROM scope WHERE name = ?) AND kind = ? AND id = ?",
             (key.scope.encode(), key.kind, key.id),
         ).fetchone()
-        found.extend(_pieces(row[0].encode()) if row else ())
+        found.extend(_pieces((row[0] or row[1]).encode()) if row else ())
     return list(dict.fromkeys(found))[:MAX_NEEDLES]
 
 
