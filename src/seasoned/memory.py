@@ -14,6 +14,7 @@ from uuid import uuid4
 from seasoned.conversation import ConversationMemory, ConversationPolicy
 from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import StoreClosed, StoreError, WrongType
+from seasoned.experience import ExperienceMemory
 from seasoned.forgetting import Selection, finish_erasures, forget, source_key
 from seasoned.locations import open_store
 from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
@@ -23,6 +24,7 @@ from seasoned.ranking import Blend
 from seasoned.records import JSON, Hit, Key, Scope, checked_id
 from seasoned.reembedding import reembed
 from seasoned.results import Added, Receipt
+from seasoned.runs import RunMemory
 from seasoned.search import Hits, Searcher
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
@@ -30,6 +32,9 @@ from seasoned.transfer.bundle import Progress, Transferred, export, import_bundl
 
 DEFAULT_SCOPE: Final = ("default",)
 """The scope where none is named: right for one user; give each of several one of their own."""
+
+ENGINE_FIGURES: Final = ("engine", "schema", "file_bytes", "log_bytes")
+"""What `stats` says of the engine; its counts over all scopes are for who runs it: `memory.store.stats()`."""
 
 _LOG: Final = logging.getLogger("seasoned.memory")
 
@@ -95,6 +100,8 @@ class Memory:
         self._conversation = ConversationMemory(
             store, scope, searcher=searcher, clock=self._clock, ids=ids, policy=policy
         )
+        self._runs = RunMemory(store, scope, searcher=searcher, clock=self._clock)
+        self._experience = ExperienceMemory(store, scope, searcher, self._clock, ids)
 
     @property
     def store(self) -> Store:
@@ -106,6 +113,18 @@ class Memory:
         """What was said, in sessions."""
         self._check_open()
         return self._conversation
+
+    @property
+    def experience(self) -> ExperienceMemory:
+        """Decisions, trajectories and feedback."""
+        self._check_open()
+        return self._experience
+
+    @property
+    def runs(self) -> RunMemory:
+        """What happened in runs of many turns: turns, atoms, episodes, lessons."""
+        self._check_open()
+        return self._runs
 
     def within(self, *parts: str) -> Memory:
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
@@ -299,7 +318,7 @@ class Memory:
             "sessions": len(self.conversation.sessions()),
             "embedder": space,
             "without_vector": self._lacking(space) if space and self._searcher.dense else 0,
-            "engine": dict(engine),
+            "engine": {name: engine[name] for name in ENGINE_FIGURES if name in engine},
         }
 
     def check(self) -> builtins.list[Finding]:

@@ -153,7 +153,7 @@ def test_a_rebuild_after_an_erasure_stores_an_index_without_it(full, path):
     """The new blobs hold the words of what is left, and no other."""
     full.forget("secret", hard=True)
     assert full.rebuild() == 300
-    assert full.stats()["engine"]["index_bytes"] > 0
+    assert full.store.stats()["index_bytes"] > 0
     assert left(path) == []
     assert b"ordinari" in stored_bytes(path)
 
