@@ -11,20 +11,19 @@ from types import TracebackType
 from typing import Final, Self
 from uuid import uuid4
 
+from seasoned.arguments import check_type, checked_ids, checked_kinds
 from seasoned.conversation import ConversationMemory, ConversationPolicy
 from seasoned.embedders import EmbedderSpec, resolve
-from seasoned.errors import StoreClosed, StoreError, WrongType
-from seasoned.experience import ExperienceMemory
+from seasoned.errors import StoreClosed, StoreError
 from seasoned.forgetting import Selection, finish_erasures, forget, source_key
 from seasoned.locations import open_store
 from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
 from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep
 from seasoned.query import Compare, Op, Order, Page, Query, Where, both, parse_filter
 from seasoned.ranking import Blend
-from seasoned.records import JSON, Hit, Key, Scope, checked_id
+from seasoned.records import JSON, Hit, Key, Scope
 from seasoned.reembedding import reembed
 from seasoned.results import Added, Receipt
-from seasoned.runs import RunMemory
 from seasoned.search import Hits, Searcher
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
@@ -79,8 +78,8 @@ class Memory:
     ) -> None:
         checked = Scope(scope)
         space = resolve(embedder)
-        _check_type(policy, ConversationPolicy, "policy")
-        _check_type(blend, Blend, "blend")
+        check_type(policy, ConversationPolicy, "policy")
+        check_type(blend, Blend, "blend")
         self._clock = clock or SystemClock()
         store = open_store(location, durability=durability, clock=self._clock, analyser=Analyser(language))
         self._owns_store = store is not location
@@ -100,8 +99,6 @@ class Memory:
         self._conversation = ConversationMemory(
             store, scope, searcher=searcher, clock=self._clock, ids=ids, policy=policy
         )
-        self._runs = RunMemory(store, scope, searcher=searcher, clock=self._clock)
-        self._experience = ExperienceMemory(store, scope, searcher, self._clock, ids)
 
     @property
     def store(self) -> Store:
@@ -113,18 +110,6 @@ class Memory:
         """What was said, in sessions."""
         self._check_open()
         return self._conversation
-
-    @property
-    def experience(self) -> ExperienceMemory:
-        """Decisions, trajectories and feedback."""
-        self._check_open()
-        return self._experience
-
-    @property
-    def runs(self) -> RunMemory:
-        """What happened in runs of many turns: turns, atoms, episodes, lessons."""
-        self._check_open()
-        return self._runs
 
     def within(self, *parts: str) -> Memory:
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
@@ -197,7 +182,7 @@ class Memory:
 
     def _query(self, where: Where, kinds: Sequence[str], **rest: object) -> Query:
         old = None if kinds else Compare("kind", Op.NE, SUPERSEDED)
-        return Query(scope=self.scope, kinds=_kinds(kinds), where=both(old, parse_filter(where)), **rest)  # type: ignore[arg-type]  # named above
+        return Query(scope=self.scope, kinds=checked_kinds(kinds), where=both(old, parse_filter(where)), **rest)  # type: ignore[arg-type]  # named above
 
     def update(self, id: str, kind: str | None = None, **changes: object) -> Hit:  # noqa: A002  # the field's name everywhere
         """Write a new version of a record and return it; the old one is kept in its history and found no more.
@@ -227,7 +212,7 @@ class Memory:
         """
         self._check_open()
         return self._searcher.search(
-            query, k=k, scope=self.scope, subtree=subtree, kinds=_kinds(kinds), where=parse_filter(where)
+            query, k=k, scope=self.scope, subtree=subtree, kinds=checked_kinds(kinds), where=parse_filter(where)
         )
 
     def scopes(self) -> builtins.list[Scope]:
@@ -264,11 +249,11 @@ class Memory:
         self._check_open()
         selection = Selection(
             scope=self.scope,
-            ids=_ids(id),
+            ids=checked_ids(id),
             session=session,
             before=age_limit(self._clock.now(), older_than, before),
             source=source_key(self.scope, source),
-            kinds=_kinds(kinds),
+            kinds=checked_kinds(kinds),
             where=parse_filter(where),
             everything=everything,
             subtree=subtree,
@@ -382,24 +367,3 @@ class Memory:
             _LOG.warning(
                 "%d records have no vector of %s: they are found by words alone until reembed() is run", number, space
             )
-
-
-def _check_type(value: object, kind: type, what: str) -> None:
-    if value is not None and not isinstance(value, kind):
-        raise WrongType(f"{what} is a {kind.__name__}, not {value!r:.80}")
-
-
-def _kinds(kinds: Sequence[str]) -> tuple[str, ...]:
-    return tuple(checked_id(kind, "a kind") for kind in _several(kinds, "kinds"))
-
-
-def _ids(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if given is None else _several(given, "ids")
-
-
-def _several(given: str | Sequence[str], what: str) -> tuple[str, ...]:
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, (list, tuple, set, frozenset)):
-        raise WrongType(f"{what} are one string or a list of them, not {given!r:.80}")
-    return tuple(given)

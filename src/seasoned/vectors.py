@@ -101,6 +101,44 @@ class DenseIndex:
         return rows[differing <= limit]
 
 
+class DenseSpace(DenseIndex):
+    """The vectors of one space, of which each slot has those written last."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__(dimension)
+        self.seq = 0
+        self._first: Column[np.int32] = Column(np.int32)
+
+    def reserve(self, slots: int) -> None:
+        """Make room for so many slots."""
+        missing = slots - len(self._first)
+        if missing > 0:
+            self._first.extend(np.full(missing, -1, np.int32))
+            self.make_room(missing)
+
+    def take(self, placed: Sequence[tuple[int, bytes]]) -> None:
+        """Add the vectors of slots that have none yet, or other ones."""
+        first = self._first.view
+        known = [(slot, data) for slot, data in placed if first[slot] >= 0]
+        if known:
+            same = {slot for slot, data in known if self._has(slot, data)}
+            placed = [(slot, data) for slot, data in placed if slot not in same]
+            self.drop([slot for slot, _ in known if slot not in same], len(first))
+        if not placed:
+            return
+        slots = np.array([slot for slot, _ in placed], np.int32)
+        parts = np.array([len(data) for _, data in placed]) // (4 * self.dimension)
+        first[slots] = len(self) + np.cumsum(parts) - parts
+        matrix = np.frombuffer(b"".join(data for _, data in placed), "<f4").reshape(-1, self.dimension)
+        self.add(np.repeat(slots, parts), matrix)
+
+    def _has(self, slot: int, data: bytes) -> bool:
+        start = int(self._first.view[slot])
+        parts = len(data) // (4 * self.dimension)
+        mine = self.owners[start : start + parts + 1]
+        return int((mine == slot).sum()) == parts and self.rows(start, parts).tobytes() == data
+
+
 def sign_bits(vectors: Floats) -> NDArray[np.uint64]:
     """Return one bit a number, set where it is positive, packed into words; shape (n, ceil(dimension / 64))."""
     packed = np.packbits(vectors > 0, axis=1)

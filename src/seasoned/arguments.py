@@ -1,0 +1,36 @@
+"""Arguments as callers write them: one or several, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seasoned.errors import WrongType
+from seasoned.records import checked_id
+
+
+def check_type(value: object, kind: type, what: str) -> None:
+    """Refuse a value that is neither None nor of its type.
+
+    Raises:
+        WrongType: it is not.
+    """
+    if value is not None and not isinstance(value, kind):
+        raise WrongType(f"{what} is a {kind.__name__}, not {value!r:.80}")
+
+
+def checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Return one kind or several as a tuple."""
+    return tuple(checked_id(kind, "a kind") for kind in _several(kinds, "kinds"))
+
+
+def checked_ids(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return one id or several as a tuple, None for none."""
+    return None if given is None else _several(given, "ids")
+
+
+def _several(given: str | Sequence[str], what: str) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, (list, tuple, set, frozenset)):
+        raise WrongType(f"{what} are one string or a list of them, not {given!r:.80}")
+    return tuple(given)
