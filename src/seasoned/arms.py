@@ -165,9 +165,9 @@ def _arms(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Arms:
         layout=index.layout if index.tables["session"].strings else None,
         from_user=index.human,
         named=index.named(terms),
-        recency=_spread(index.array("at"), allowed) if wanted.blend.recency else None,
+        recency=index.spread("at") if wanted.blend.recency else None,
         equal=_equal(index, words, allowed),
-        worth=_spread(index.array("worth"), allowed) if wanted.blend.worth else None,
+        worth=index.spread("worth") if wanted.blend.worth else None,
     )
 
 
@@ -183,15 +183,6 @@ def _cosines(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> Floats | None
         return None
     space = index.dense(wanted.vector.fingerprint)
     return space.cosines(wanted.vector.values[0], len(allowed), allowed) if len(space) else None
-
-
-def _spread(values: NDArray[np.generic], allowed: Bools) -> Floats | None:
-    """Return the values from 0, the least eligible one, to 1, the most; None where all are equal."""
-    chosen = values[allowed].astype(np.float64)
-    low, high = float(chosen.min()), float(chosen.max())
-    if high <= low:
-        return None
-    return np.clip((values.astype(np.float64) - low) / (high - low), 0, 1).astype(np.float32)
 
 
 def _top(scores: NDArray[np.floating], rows: NDArray[np.generic], k: int) -> list[int]:

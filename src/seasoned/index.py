@@ -126,6 +126,7 @@ class ScopeIndex:
         self._slots: dict[int, int] = {}
         self._layout: Layout | None = None
         self._human: Bools | None = None
+        self._spread: dict[str, Floats | None] = {}
         self._dense: dict[str, DenseSpace] = {}
         self._names_by_term: dict[str, list[int]] = {}
         self._names_read = 0
@@ -175,6 +176,7 @@ class ScopeIndex:
         for number in gone:
             self._drop(number)
         self._layout = self._human = None
+        self._spread.clear()
         self.seq = seq
 
     def _take(self, row: Row) -> None:
@@ -257,6 +259,12 @@ class ScopeIndex:
             codes = [self.tables["role"].known(role) for role in MACHINES]
             self._human = ~np.isin(self.array("role"), codes)
         return self._human
+
+    def spread(self, name: str) -> Floats | None:
+        """Return a column from 0, its least value among living records, to 1; None where all are equal."""
+        if name not in self._spread:
+            self._spread[name] = _spread(self.array(name).astype(np.float64), self.alive)
+        return self._spread[name]
 
     @property
     def layout(self) -> Layout:
@@ -354,6 +362,12 @@ def _recoded(codes: NDArray[np.generic]) -> tuple[list[int], NDArray[np.generic]
     used = np.unique(codes)
     used = used[used >= 0]
     return used.tolist(), np.where(codes >= 0, np.searchsorted(used, codes), -1)  # type: ignore[operator]
+
+
+def _spread(values: NDArray[np.float64], alive: Bools) -> Floats | None:
+    chosen = values[alive]
+    low, high = (float(chosen.min()), float(chosen.max())) if len(chosen) else (0.0, 0.0)
+    return np.clip((values - low) / (high - low), 0, 1).astype(np.float32) if high > low else None
 
 
 def said_digest(text: str) -> int:

@@ -25,10 +25,11 @@ class DenseIndex:
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self._matrix: Column[np.float32] = Column(np.float32, (dimension,))
-        self._bits: Column[np.uint64] = Column(np.uint64, (-(-dimension // 64),))
+        self._bits: list[Column[np.uint64]] = [Column(np.uint64) for _ in range(-(-dimension // 64))]
         self._owner: Column[np.int32] = Column(np.int32)
         self._live: Column[np.bool_] = Column(np.bool_)
         self._one_each = True
+        self._all_live = True
 
     def __len__(self) -> int:
         return len(self._owner)
@@ -36,7 +37,7 @@ class DenseIndex:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._matrix.nbytes + self._bits.nbytes + self._owner.nbytes
+        return self._matrix.nbytes + sum(bits.nbytes for bits in self._bits) + self._owner.nbytes
 
     @property
     def owners(self) -> NDArray[np.int32]:
@@ -45,8 +46,11 @@ class DenseIndex:
 
     def make_room(self, more: int) -> None:
         """Make room for so many vectors at once."""
-        for column in (self._matrix, self._bits, self._owner, self._live):
-            column.reserve(more)
+        self._matrix.reserve(more)
+        self._owner.reserve(more)
+        self._live.reserve(more)
+        for bits in self._bits:
+            bits.reserve(more)
 
     def rows(self, start: int, number: int) -> Floats:
         """Return some of the vectors, in the order in which they were added."""
@@ -55,7 +59,8 @@ class DenseIndex:
     def add(self, slots: NDArray[np.int32], vectors: Floats) -> None:
         """Add vectors, row i belonging to slot i."""
         self._matrix.extend(vectors)
-        self._bits.extend(sign_bits(vectors))
+        for bits, words in zip(self._bits, sign_bits(vectors).T, strict=True):
+            bits.extend(words)
         self._owner.extend(slots)
         self._live.extend(np.ones(len(slots), np.bool_))
         if self._one_each and len(slots):
@@ -66,17 +71,13 @@ class DenseIndex:
         gone = np.zeros(total, np.bool_)
         gone[list(slots)] = True
         self._live.view[gone[self.owners]] = False
+        self._all_live = bool(self._live.view.all())
 
     def cosines(self, query: Floats, slots: int, allowed: NDArray[np.bool_]) -> Floats:
         """Return the cosine of each slot with `query`, shape (slots,); NaN where not allowed or not computed."""
         out = np.full(slots, np.nan, np.float32)
-        rows = np.flatnonzero(allowed[self.owners] & self._live.view)
-        if len(rows) > EXACT_UP_TO:
-            rows = self._nearest_by_bits(query, rows)
-        if not len(rows):
-            return out
-        found = self._products(rows, query)
-        owners = self.owners[rows]
+        rows = self._candidates(query, self._eligible(allowed))
+        found, owners = self._products(rows, query), self.owners if rows is None else self.owners[rows]
         if self._one_each:
             out[owners] = found
         else:
@@ -85,20 +86,32 @@ class DenseIndex:
             out[owners] = best[owners]
         return out
 
-    def _products(self, rows: NDArray[np.int64], query: Floats) -> Floats:
-        matrix = self._matrix.view if len(rows) == len(self) else self._matrix.view[rows]
+    def _eligible(self, allowed: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """Return the places of vectors that may be looked at, None for all."""
+        if self._all_live and allowed.all():
+            return None
+        return np.flatnonzero(allowed[self.owners] & self._live.view)
+
+    def _candidates(self, query: Floats, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """Return the places of vectors whose exact cosine is wanted, None for all."""
+        number = len(self) if rows is None else len(rows)
+        return self._nearest_by_bits(query, rows, number) if number > EXACT_UP_TO else rows
+
+    def _products(self, rows: NDArray[np.int64] | None, query: Floats) -> Floats:
+        matrix = self._matrix.view if rows is None else self._matrix.view[rows]
         products: Floats = np.clip(matrix @ query, -1.0, 1.0)
         return products
 
-    def _nearest_by_bits(self, query: Floats, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        bits = self._bits.view if len(rows) == len(self) else self._bits.view[rows]
+    def _nearest_by_bits(self, query: Floats, rows: NDArray[np.int64] | None, number: int) -> NDArray[np.int64]:
         wanted = sign_bits(query[None, :])[0]
-        differing = np.zeros(len(rows), np.uint16)
-        for column in range(bits.shape[1]):
-            differing += np.bitwise_count(bits[:, column] ^ wanted[column])
-        reached = np.cumsum(np.bincount(differing, minlength=64 * bits.shape[1] + 1))
-        limit = int(np.searchsorted(reached, max(RESCORED, len(rows) // 50)))
-        return rows[differing <= limit]
+        differing = np.zeros(number, np.uint16)
+        for bits, word in zip(self._bits, wanted, strict=True):
+            mine = bits.view if rows is None else bits.view[rows]
+            differing += np.bitwise_count(mine ^ word)
+        reached = np.cumsum(np.bincount(differing, minlength=64 * len(self._bits) + 1))
+        limit = int(np.searchsorted(reached, max(RESCORED, number // 50)))
+        near = np.flatnonzero(differing <= limit)
+        return near if rows is None else rows[near]
 
 
 class DenseSpace(DenseIndex):

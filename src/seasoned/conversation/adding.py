@@ -100,14 +100,12 @@ class Writer:
             Conflict: others keep writing the same ids at the same time; nothing was written.
         """
         results: list[Added | None] = [_refused(draft) for draft in drafts]
-        named = [draft.id is not None for draft in drafts]
         for _ in range(RETRIES):
             self._mark_duplicates(drafts, results)
             fresh = [i for i, result in enumerate(results) if result is None]
             records = [self._record(drafts[i], session, counter) for i in fresh]
             vectors, failed = self._searcher.vectors([record.text for record in records]) if records else ([], None)
-            expects = [ABSENT if named[i] else None for i in fresh]
-            puts = [Put(*each) for each in zip(records, vectors, expects, strict=True)]
+            puts = [Put(record, vector, ABSENT) for record, vector in zip(records, vectors, strict=True)]
             try:
                 if puts:
                     self._store.apply(puts)

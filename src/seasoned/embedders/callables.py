@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seasoned.embedders.rows import checked_rows, clean_texts
+from seasoned.embedders.rows import ChecksItself, checked_rows, clean_texts
 from seasoned.errors import EmbeddingError, InvalidInput, SeasonedError
 from seasoned.ports import Fingerprint
 
@@ -19,7 +19,7 @@ EmbeddingFunction: TypeAlias = Callable[[list[str]], ArrayLike]
 _PROBE = "dimension"
 
 
-class CallableEmbedder:
+class CallableEmbedder(ChecksItself):
     """Embeds with `function`, and checks and normalises what it returns.
 
     `name` and `version` stand in the fingerprint: name the model that the function calls, since vectors of one

@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from seasoned.embedders.rows import clean_texts, unit_rows
+from seasoned.embedders.rows import ChecksItself, clean_texts, unit_rows
 from seasoned.errors import InvalidInput
 from seasoned.ports import Fingerprint
 from seasoned.text import DEFAULT, STOP_WORDS, tokens
@@ -34,7 +34,7 @@ class _Features:
     weights: NDArray[np.float32]
 
 
-class HashingEmbedder:
+class HashingEmbedder(ChecksItself):
     """Embeds a text by its terms and their spelling; it knows no synonyms, so beside words it counts for nothing.
 
     `dimension` is how many places there are (256; at least 8): more of them, fewer collisions.

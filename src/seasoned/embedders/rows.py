@@ -13,6 +13,12 @@ from seasoned.ports import Embedder
 _UNIT_TOLERANCE = 1e-6
 
 
+class ChecksItself:
+    """Marks an embedder of this package, whose rows were checked when they were made."""
+
+    __slots__ = ()
+
+
 def embed_checked(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the rows of `texts` from any embedder, checked against what its fingerprint promises.
 
@@ -33,6 +39,8 @@ def embed_checked(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float3
         raise
     except Exception as error:  # the caller's own code: whatever it raises, the reader learns who did
         raise EmbeddingError(f"the embedder {fingerprint} failed: {error!r}") from error
+    if isinstance(embedder, ChecksItself):
+        return rows
     return checked_rows(rows, count=len(asked), dimension=fingerprint.dimension, who=str(fingerprint))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasoned.embedders.packaged import Once, Tokenizer, digest, load_tensors, load_tokenizer, package_folder, require
-from seasoned.embedders.rows import clean_texts, unit_rows
+from seasoned.embedders.rows import ChecksItself, clean_texts, unit_rows
 from seasoned.errors import EmbeddingError
 from seasoned.ports import Fingerprint
 
@@ -24,7 +24,7 @@ _TABLE = "embedding.weight"
 _DIMENSION = 256
 
 
-class StaticEmbedder:
+class StaticEmbedder(ChecksItself):
     """Embeds a text of any length as the mean of its tokens' vectors, whatever the order of the words.
 
     Needs the extra `static`. Loads 16 MB at the first `embed`; the fingerprint is known at once, and its version

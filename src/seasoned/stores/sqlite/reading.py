@@ -79,22 +79,30 @@ def count(db: sqlite3.Connection, query: Query, now: int) -> Page:
 def _keyed(query: Query) -> tuple[str, Bound]:
     if not query.keys:
         return "", []
-    rows = ", ".join(["(?, ?)"] * len(query.keys))
-    return f" AND (kind, record.id) IN (VALUES {rows})", [part for key in query.keys for part in (key.kind, key.id)]
+    made = [
+        ("(kind = ? AND record.id IN (SELECT value FROM json_each(?)))", [kind, json.dumps(names)])
+        for kind, names in _by_kind(query.keys).items()
+    ]
+    return f" AND ({' OR '.join(sql for sql, _ in made)})", [value for _, bound in made for value in bound]
+
+
+def _by_kind(keys: Sequence[Key]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key in dict.fromkeys(keys):
+        found.setdefault(key.kind, []).append(key.id)
+    return found
 
 
 def by_key(db: sqlite3.Connection, query: Query, now: int) -> Page:
     """Return the records of the keys that answer, in the order of the keys."""
     found: dict[Key, Hit] = {}
-    keys = iter(dict.fromkeys(query.keys))
     sql, bound = conditions(query, now)
-    while batch := tuple(islice(keys, _BATCH)):
-        rows = ", ".join(["(?, ?)"] * len(batch))
-        named = [part for key in batch for part in (key.kind, key.id)]
-        answer = db.execute(
-            f"SELECT {COLUMNS} {_FROM} WHERE {sql} AND (kind, record.id) IN (VALUES {rows})", bound + named
-        )
-        found |= {one.record.key: one for one in map(hit, answer)}
+    for kind, ids in _by_kind(query.keys).items():
+        names = iter(ids)
+        while batch := list(islice(names, _BATCH)):
+            wanted = f"{sql} AND kind = ? AND record.id IN ({_marks(batch)})"
+            answer = db.execute(f"SELECT {COLUMNS} {_FROM} WHERE {wanted}", [*bound, kind, *batch])
+            found |= {one.record.key: one for one in map(hit, answer)}
     return Page(hits=[found[key] for key in dict.fromkeys(query.keys) if key in found])
 
 

@@ -20,8 +20,9 @@ MIGRATIONS: Final = (
         seq INTEGER NOT NULL DEFAULT 0,
         gone_before INTEGER NOT NULL DEFAULT 0
     ) STRICT;
+    INSERT INTO scope (id, name) VALUES (0, '');
     CREATE TABLE record (
-        row INTEGER PRIMARY KEY AUTOINCREMENT,
+        row INTEGER PRIMARY KEY,
         scope INTEGER NOT NULL,
         kind TEXT NOT NULL,
         id TEXT NOT NULL,
@@ -82,6 +83,9 @@ MIGRATIONS: Final = (
     """,
 )
 """Each brings a file from the version of its place to the next; none is ever changed once released."""
+
+ROWS: Final = 0
+"""The id of the `scope` row whose `seq` is the last record number of the file: numbers are never used twice."""
 
 SPACE_BITS: Final = 8
 """A vector's id is its record's row and, in so many low bits, its space: at most 256 spaces a file."""

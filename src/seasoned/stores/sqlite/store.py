@@ -20,7 +20,7 @@ from seasoned.stores.embedded import CACHE_BYTES, Held, Indexes, merged
 from seasoned.stores.sqlite import reading, upkeep
 from seasoned.stores.sqlite.blobs import save_index
 from seasoned.stores.sqlite.connections import Connections, Durability
-from seasoned.stores.sqlite.schema import prepare
+from seasoned.stores.sqlite.schema import ROWS, prepare
 from seasoned.stores.sqlite.writing import Writing
 from seasoned.text import DEFAULT as DEFAULT_ANALYSER
 from seasoned.text import Analyser
@@ -59,6 +59,7 @@ class SQLiteStore:
         self._analyser = analyser
         self._cache_bytes = cache_bytes
         self._indexes = Indexes(analyser, cache_bytes)
+        self._spaces: dict[str, int] = {}
         try:
             prepare(self._connections)
         except BaseException:
@@ -90,7 +91,7 @@ class SQLiteStore:
         if not changes:
             return Applied((), ())
         with self._connections.write() as db:
-            return Writing(db, self._now()).apply(changes)
+            return Writing(db, self._now(), self._spaces).apply(changes)
 
     def close(self) -> None:
         """Store the indexes that changed and close the file; closing twice is harmless."""
@@ -114,7 +115,7 @@ class SQLiteStore:
         with self._connections.write() as db:
             db.execute("DELETE FROM posting")
             upkeep.repair(db)
-            names = [name for (name,) in db.execute("SELECT name FROM scope")]
+            names = [name for (name,) in db.execute(f"SELECT name FROM scope WHERE id <> {ROWS}")]
         self._indexes.drop()
         return sum(self._rebuilt(name) for name in names)
 

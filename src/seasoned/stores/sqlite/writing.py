@@ -13,14 +13,14 @@ from seasoned.errors import Conflict, NotFound, StoreError, WrongType
 from seasoned.ports import ABSENT, Applied, Change, Credit, Expect, Put, Remove, Vectors
 from seasoned.records import Key, Scope, finite
 from seasoned.stores.sqlite.rows import encode_json, encode_key, space_id, values
-from seasoned.stores.sqlite.schema import SPACE_BITS
+from seasoned.stores.sqlite.schema import ROWS, SPACE_BITS
 
 GONE_KEPT: Final = 100_000
 """Removals further back than so many changes of their scope are no longer listed; a reader behind them reloads."""
 
 _INSERT: Final = """INSERT INTO record
-    (scope, kind, id, seq, version, written, at, until, worth, session, sources, data, text)
-    VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (row, scope, kind, id, seq, version, written, at, until, worth, session, sources, data, text)
+    VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _UPDATE: Final = """UPDATE record SET seq = ?, version = ?, written = ?, at = ?, until = ?, worth = ?, session = ?,
     sources = ?, data = ?, text = ? WHERE row = ?"""
 _FIND: Final = "SELECT row, version, until, text, sources FROM record WHERE scope = ? AND kind = ? AND id = ?"
@@ -31,12 +31,14 @@ Found = tuple[int, int, int | None, str, str | None]
 class Writing:
     """One `apply`: the changes of one transaction, in order."""
 
-    def __init__(self, db: sqlite3.Connection, now: int) -> None:
+    def __init__(self, db: sqlite3.Connection, now: int, spaces: dict[str, int] | None = None) -> None:
         self._db = db
         self._now = now
         self._scopes: dict[Scope, int] = {}
         self._next: dict[Scope, int] = {}
-        self._spaces: dict[str, int] = {}
+        self._row = 0
+        self._new_spaces: dict[str, int] = {}
+        self._spaces = {} if spaces is None else spaces
 
     def apply(self, changes: Sequence[Change]) -> Applied:
         """Apply all changes, or raise."""
@@ -46,6 +48,10 @@ class Writing:
         wanted = Counter(_key(change).scope for change in changes)
         for scope, count in wanted.items():
             self._take_sequence(scope, count)
+        puts = sum(isinstance(change, Put) for change in changes)
+        if puts:
+            numbers = self._db.execute(f"UPDATE scope SET seq = seq + ? WHERE id = {ROWS} RETURNING seq", (puts,))
+            self._row = numbers.fetchone()[0] - puts
         taken = {scope: self._next[scope] + count for scope, count in wanted.items()}
         done = [self._one(change) for change in changes]
         for scope, seq in self._next.items():
@@ -93,15 +99,16 @@ class Writing:
     def _insert(self, put: Put) -> tuple[int, int]:
         record, scope = put.record, self._scopes[put.record.key.scope]
         seq = self._seq(record.key.scope)
-        bound = (scope, record.key.kind, record.key.id, seq, self._now, *values(record))
+        self._row += 1
+        row = self._row
+        bound = (row, scope, record.key.kind, record.key.id, seq, self._now, *values(record))
         try:
-            row = self._db.execute(_INSERT, bound).lastrowid
+            self._db.execute(_INSERT, bound)
         except sqlite3.IntegrityError:
             found = self._found(record.key)
             if found is not None:
                 raise Conflict(record.key, expected=ABSENT, found=found[1]) from None
-            row = self._db.execute(_INSERT, bound).lastrowid
-        assert row is not None  # noqa: S101  # an INSERT has one
+            self._db.execute(_INSERT, bound)
         self._attach(row, put, None)
         return 1, seq
 
@@ -128,16 +135,21 @@ class Writing:
         self._db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (row << SPACE_BITS | space, data))
 
     def _space(self, fingerprint: str) -> int:
-        if fingerprint not in self._spaces:
+        """Return the number of a vector space; only one that was committed is remembered from call to call."""
+        found = self._spaces.get(fingerprint) or self._new_spaces.get(fingerprint)
+        if found is None:
             found = space_id(self._db, fingerprint)
             if found is None:
-                found = self._db.execute("INSERT INTO space (fingerprint) VALUES (?)", (fingerprint,)).lastrowid or 0
-            if found >= 1 << SPACE_BITS:
-                raise StoreError(
-                    f"a file holds at most {(1 << SPACE_BITS) - 1} vector spaces; rebuild it from an export"
-                )
-            self._spaces[fingerprint] = found
-        return self._spaces[fingerprint]
+                found = self._new_spaces[fingerprint] = self._new_space(fingerprint)
+            else:
+                self._spaces[fingerprint] = found
+        return found
+
+    def _new_space(self, fingerprint: str) -> int:
+        number = self._db.execute("INSERT INTO space (fingerprint) VALUES (?)", (fingerprint,)).lastrowid or 0
+        if number >= 1 << SPACE_BITS:
+            raise StoreError(f"a file holds at most {(1 << SPACE_BITS) - 1} vector spaces; rebuild it from an export")
+        return number
 
     def _credit(self, credit: Credit) -> tuple[int, int]:
         found = self._found(credit.key)
