@@ -10,6 +10,7 @@ from seasoned.embedders import (
     StaticEmbedder,
 )
 from seasoned.errors import SeasonedError
+from seasoned.explain import Explanation
 from seasoned.memory import Memory
 from seasoned.notes import Revision
 from seasoned.ports import Clock, Embedder, Fingerprint, Message, Store, SystemClock, TokenCounter, Upkeep
@@ -17,6 +18,7 @@ from seasoned.query import And, Compare, Filter, Not, Op, Or, Order, Page
 from seasoned.ranking import Blend
 from seasoned.records import JSON, Hit, Key, Record, Scope, Why
 from seasoned.results import Added, Receipt, Status
+from seasoned.runs import L1Atom, L2Episode, Lesson, RunMemory, RunPolicy, TurnRecord
 from seasoned.search import Hits
 from seasoned.stores.memory import MemoryStore
 from seasoned.stores.sqlite import SQLiteStore
@@ -36,13 +38,17 @@ __all__ = [
     "ConversationMemory",
     "ConversationPolicy",
     "Embedder",
+    "Explanation",
     "Filter",
     "Fingerprint",
     "HashingEmbedder",
     "Hit",
     "Hits",
     "Key",
+    "L1Atom",
+    "L2Episode",
     "LangChainEmbedder",
+    "Lesson",
     "Memory",
     "MemoryStore",
     "Message",
@@ -55,6 +61,8 @@ __all__ = [
     "Receipt",
     "Record",
     "Revision",
+    "RunMemory",
+    "RunPolicy",
     "SQLiteStore",
     "Scope",
     "SeasonedError",
@@ -64,6 +72,7 @@ __all__ = [
     "SystemClock",
     "TokenCounter",
     "Transferred",
+    "TurnRecord",
     "Upkeep",
     "Why",
 ]

@@ -80,6 +80,7 @@ def _by_vector(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> list[Ranked
 
 
 def _fused(index: ScopeIndex, wanted: Wanted, allowed: Bools) -> list[Ranked]:
+    allowed = allowed & (index.array("said") != 0)  # a record without text is found by no words, its session's neither
     arms = _arms(index, wanted, allowed)
     fused = fuse(arms, wanted.blend)
     rows = index.array("rows")

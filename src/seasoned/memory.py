@@ -15,6 +15,8 @@ from seasoned.arguments import check_type, checked_ids, checked_kinds
 from seasoned.conversation import ConversationMemory, ConversationPolicy
 from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import StoreClosed, StoreError
+from seasoned.experience import ExperienceMemory
+from seasoned.explain import Explanation, explain
 from seasoned.forgetting import Selection, finish_erasures, forget, source_key
 from seasoned.locations import open_store
 from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
@@ -24,6 +26,7 @@ from seasoned.ranking import Blend
 from seasoned.records import JSON, Hit, Key, Scope
 from seasoned.reembedding import reembed
 from seasoned.results import Added, Receipt
+from seasoned.runs import RunMemory
 from seasoned.search import Hits, Searcher
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
@@ -99,6 +102,8 @@ class Memory:
         self._conversation = ConversationMemory(
             store, scope, searcher=searcher, clock=self._clock, ids=ids, policy=policy
         )
+        self._runs = RunMemory(store, scope, searcher=searcher, clock=self._clock)
+        self._experience = ExperienceMemory(store, scope, searcher, self._clock, ids)
 
     @property
     def store(self) -> Store:
@@ -110,6 +115,18 @@ class Memory:
         """What was said, in sessions."""
         self._check_open()
         return self._conversation
+
+    @property
+    def experience(self) -> ExperienceMemory:
+        """Decisions, trajectories and feedback."""
+        self._check_open()
+        return self._experience
+
+    @property
+    def runs(self) -> RunMemory:
+        """What happened in runs of many turns: turns, atoms, episodes, lessons."""
+        self._check_open()
+        return self._runs
 
     def within(self, *parts: str) -> Memory:
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
@@ -201,6 +218,15 @@ class Memory:
         self._check_open()
         return self._notes.history(id, kind)
 
+    def explain(self, id: str, kind: str | None = None) -> Explanation:  # noqa: A002  # the field's name everywhere
+        """Return a record with what it was made from, and that from what, down to verbatim turns and messages.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        self._check_open()
+        return explain(self._store, self.scope, id, () if kind is None else (kind,))
+
     def recall(
         self, query: str, k: int = 10, *, kinds: Sequence[str] = (), where: Where = None, subtree: bool = False
     ) -> Hits:
@@ -280,7 +306,7 @@ class Memory:
         """Read a bundle into this scope; records that are there already stay as they are.
 
         Raises:
-            BundleError: the file is damaged or not a bundle; nothing was imported.
+            BundleError: it is damaged or not a bundle; nothing was imported.
         """
         self._check_open()
         return import_bundle(self._store, self.scope, path, self._searcher, progress)
@@ -305,6 +331,14 @@ class Memory:
             "without_vector": self._lacking(space) if space and self._searcher.dense else 0,
             "engine": {name: engine[name] for name in ENGINE_FIGURES if name in engine},
         }
+
+    def warm(self) -> None:
+        """Make or load the search index of this scope now, so that the first search does not wait for it.
+
+        After a large import it also stores the index in the file.
+        """
+        self._check_open()
+        self._store.find(Query(scope=self.scope, words="", k=1))
 
     def check(self) -> builtins.list[Finding]:
         """Compare the store with itself, and every derived index with the rows; [] where all is well.

@@ -18,7 +18,13 @@ from seasoned.search import Searcher
 SUPERSEDED: Final = "superseded"
 """The kind of the versions that an update replaced; they are never searched."""
 
-RESERVED: Final = (SUPERSEDED, "message", "summary")
+RESERVED: Final = (
+    SUPERSEDED,
+    "message",
+    "summary",
+    *("turn", "atom", "episode", "lesson", "run", "profile"),
+    *("decision", "trajectory", "feedback"),
+)
 """Kinds that `remember` does not write."""
 
 WHEN: TypeAlias = datetime | date | str | int | float | None

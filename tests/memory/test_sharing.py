@@ -391,3 +391,12 @@ def test_a_file_grows_with_what_is_new(tmp_path, opened):
     grown = [after - before for before, after in itertools.pairwise(sizes)]
     assert max(grown[1:]) < 1.3 * grown[0]
     assert grown[0] < 1000 * 1500
+
+
+def test_a_warmed_memory_stores_its_index_for_the_next_one(tmp_path, opened):
+    """After a large import nobody waits for the index to be made: not this memory, and not the next that opens it."""
+    memory = opened(tmp_path / "agent.db")
+    memory.conversation.add([{"role": "user", "content": f"tea number {number}"} for number in range(2_500)])
+    memory.warm()
+    assert memory.store.stats()["index_bytes"] > 0
+    assert opened(tmp_path / "agent.db").recall("number 77", k=1)[0].text == "tea number 77"

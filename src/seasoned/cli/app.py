@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from seasoned.cli import demo, reading, writing
+from seasoned.cli import demo, experience, reading, runs, writing
 from seasoned.cli.shell import AsJson, Db, Debug, EmbedderName, ScopeParts, command, options_of, prepare_streams
 
 EPILOG = (
@@ -37,10 +37,18 @@ _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "export": writing.export,
     "doctor": writing.doctor,
     "reembed": writing.reembed,
+    "runs": runs.runs,
+    "lessons": runs.lessons,
+    "decisions": experience.decisions,
+    "feedback": experience.feedback,
     "demo": demo.demo,
 }
 for name, function in _COMMANDS.items():
     app.command(name, epilog=EPILOG)(command(function))
+
+_run_app = typer.Typer(help="One run.", no_args_is_help=True)
+_run_app.command("show", epilog=EPILOG)(command(runs.show))
+app.add_typer(_run_app, name="run")
 
 
 def run() -> None:

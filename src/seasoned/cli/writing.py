@@ -66,6 +66,8 @@ def import_(shell: Shell, files: Files, format: As = None, session: Named = None
     with shell.memory(create=True) as memory:
         for path in files:
             reports += _imported(shell, memory, path, format, name)
+        if any(report.written for report in reports):
+            memory.warm()
     if shell.options.json:
         shell.write_json({"files": [report_json(report) for report in reports]})
     elif reports:

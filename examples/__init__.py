@@ -1,0 +1,1 @@
+"""Programs that show what the package is for; run them from the root of the repository."""
