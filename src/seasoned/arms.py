@@ -113,16 +113,17 @@ def _parts(where: Filter | None) -> tuple[Filter, ...]:
     return () if where is None else where.of if isinstance(where, And) else (where,)
 
 
-def in_arrays(where: Filter | None) -> bool:
+def in_arrays(where: Filter | None, index: ScopeIndex) -> bool:
     """Tell whether the index alone can evaluate a filter: comparisons, all of which must hold, of fields it keeps."""
-    return all(isinstance(part, Compare) and _simple(part) for part in _parts(where))
+    return all(isinstance(part, Compare) and _simple(part, index) for part in _parts(where))
 
 
-def _simple(part: Compare) -> bool:
+def _simple(part: Compare, index: ScopeIndex) -> bool:
     column = _ARRAYS.get(part.field)
     if column in _CODED:
         values = part.value if isinstance(part.value, tuple) else (part.value,)
-        return part.op in (Op.EQ, Op.IN) and all(isinstance(value, str) for value in values)
+        plain = part.op in (Op.EQ, Op.IN) and all(isinstance(value, str) and value for value in values)
+        return plain and (column == "kind" or not index.odd)
     return column is not None and part.op in (Op.LT, Op.LE, Op.GT, Op.GE) and not isinstance(part.value, (str, tuple))
 
 

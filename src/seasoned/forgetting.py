@@ -91,7 +91,7 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
     _check_found(selection, chosen)
     known = set(chosen)
     derived = [key for key in _derived(store, selection.scope, chosen) if key not in known]
-    counts = Counts() if dry_run else _remove(store, [*chosen, *derived], hard=hard)
+    counts = Counts() if dry_run else _remove(store, [*reversed(derived), *chosen], hard=hard)
     if hard and not dry_run:
         late = _derived(store, selection.scope, [*chosen, *derived])  # by writers between the look and the erasure
         counts, derived = _sum(counts, _remove(store, late, hard=hard)), [*derived, *late]
@@ -163,8 +163,9 @@ def _remove(store: Store, keys: Sequence[Key], *, hard: bool) -> Counts:
         return Counts()
     if hard and isinstance(store, Upkeep):
         return store.purge(keys)
-    for start in range(0, len(keys), _PAGE):
-        store.apply([Remove(key) for key in keys[start : start + _PAGE]])
+    at_once = max(1, len(keys)) if store.can.atomic else _PAGE
+    for start in range(0, len(keys), at_once):
+        store.apply([Remove(key) for key in keys[start : start + at_once]])
     return Counts(rows=len(keys))
 
 

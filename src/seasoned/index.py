@@ -55,7 +55,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What the index reads of a record. `row` numbers records in the order they were first written; times in µs."""
+    """What the index reads of a record. `row` numbers records in the order they were first written; times in µs.
+
+    `odd` tells that its session or role is there but is no text, or an empty one, so that filters must ask the rows.
+    """
 
     row: int
     kind: str
@@ -66,6 +69,7 @@ class Row:
     session: str | None = None
     role: str | None = None
     name: str | None = None
+    odd: bool = False
 
 
 class Names:
@@ -96,6 +100,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "passage": "<i4",
     "length": "<i4",
     "said": "<i8",
+    "odd": "|b1",
     "rows": "<i8",
     "at": "<i8",
     "until": "<i8",
@@ -228,7 +233,7 @@ class ScopeIndex:
 
     def _features(self, row: Row) -> dict[str, float | int]:
         codes = {name: self.tables[name].code(getattr(row, name)) for name in _TABLES}
-        return {"at": row.at, "until": row.until, "worth": row.worth, **codes}
+        return {"at": row.at, "until": row.until, "worth": row.worth, "odd": row.odd, **codes}
 
     def _drop(self, number: int) -> None:
         slot = self._slots.pop(number, None)
@@ -265,6 +270,11 @@ class ScopeIndex:
         if name not in self._spread:
             self._spread[name] = _spread(self.array(name).astype(np.float64), self.alive)
         return self._spread[name]
+
+    @property
+    def odd(self) -> bool:
+        """Whether a living record has a session or role that is no plain text."""
+        return bool(self.array("odd")[self.alive].any())
 
     @property
     def layout(self) -> Layout:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.query import Page, Query
-from seasoned.records import JSON, Key, Record
+from seasoned.records import JSON, Key, Record, checked_id, finite
 
 Message: TypeAlias = dict[str, JSON]
 """One message in OpenAI form: `role`, `content` (text, parts, None), optional `name`, `tool_calls`, `tool_call_id`."""
@@ -113,6 +113,12 @@ class Put:
     vectors: Vectors | None = None
     expect: Expect = None
 
+    def __post_init__(self) -> None:
+        _check(self.record, Record, "record")
+        if self.vectors is not None:
+            _check(self.vectors, Vectors, "vectors")
+        _check_expect(self.expect)
+
 
 @dataclass(frozen=True, slots=True)
 class Credit:
@@ -127,6 +133,12 @@ class Credit:
     amount: float
     by: str
 
+    def __post_init__(self) -> None:
+        _check(self.key, Key, "key")
+        checked_id(self.field, "a field")
+        checked_id(self.by, "who gives a credit")
+        finite(self.amount, "a credit")
+
 
 @dataclass(frozen=True, slots=True)
 class Remove:
@@ -135,8 +147,22 @@ class Remove:
     key: Key
     expect: Expect = None
 
+    def __post_init__(self) -> None:
+        _check(self.key, Key, "key")
+        _check_expect(self.expect)
+
 
 Change: TypeAlias = Put | Credit | Remove
+
+
+def _check(value: object, kind: type, what: str) -> None:
+    if not isinstance(value, kind):
+        raise WrongType(f"{what} is of {kind.__name__}, not {value!r:.80}")
+
+
+def _check_expect(expect: object) -> None:
+    if expect is not None and expect is not ABSENT and (isinstance(expect, bool) or not isinstance(expect, int)):
+        raise WrongType(f"expect is a version, ABSENT or None, not {expect!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.filters import MAX_FILTER_DEPTH, And, Compare, Filter, Not, Op, Or, Where, both, matches, parse_filter
-from seasoned.records import Hit, Key, Scope, clean_text
+from seasoned.records import Hit, Key, Scope, checked_id, clean_text
 
 if TYPE_CHECKING:
     from seasoned.ports import Vectors
@@ -68,12 +68,13 @@ class Query:
         put = object.__setattr__
         put(self, "scope", Scope(self.scope))
         put(self, "where", parse_filter(self.where))
-        put(self, "kinds", _all_of(str, self.kinds, "kinds"))
+        put(self, "kinds", tuple(checked_id(kind, "a kind") for kind in _all_of(str, self.kinds, "kinds")))
         put(self, "keys", _all_of(Key, self.keys, "keys"))
         _check_type(self.source, Key, "source")
         _check_type(self.words, str, "words")
         put(self, "words", None if self.words is None else clean_text(self.words))
         _check_type(self.lacking, str, "lacking")
+        put(self, "lacking", None if self.lacking is None else clean_text(self.lacking))
         if self.vector is not None and not hasattr(self.vector, "fingerprint"):
             raise WrongType(f"vector is of Vectors, not {self.vector!r:.80}")
         if self.order not in tuple(Order):
@@ -86,6 +87,10 @@ class Query:
         ranked = self.words is not None or self.vector is not None
         if ranked and (self.cursor is not None or self.keys):
             raise InvalidInput("a ranked query takes neither keys nor a cursor; raise k instead")
+        if ranked and (self.count or self.scopes):
+            raise InvalidInput(
+                "a ranked query is not counted: k says how many hits are asked for"
+            )
         if self.order is Order.CHANGED and self.subtree:
             raise InvalidInput("a sequence belongs to one scope: follow the scopes of a subtree one by one")
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from seasoned.errors import InvalidInput, InvalidScope, WrongType
 
@@ -282,6 +282,20 @@ def trusted_key(scope: Scope, kind: str, name: str) -> Key:
     put(made, "kind", kind)
     put(made, "id", name)
     return made
+
+
+ODD: Final = "\x01"
+"""Stands for a session that is there but is no text, or an empty one, where sessions are stored in a column."""
+
+
+def session_field(data: Mapping[str, JSON]) -> str | None:
+    """Return the session of a record as a column holds it: a text, None for none, `ODD` for anything else."""
+    return text_field(data, "session") or (None if data.get("session") is None else ODD)
+
+
+def is_odd(data: Mapping[str, JSON]) -> bool:
+    """Tell whether a record's session or role is there but is no text, or an empty one."""
+    return any(data.get(name) is not None and text_field(data, name) is None for name in ("session", "role"))
 
 
 def text_field(data: Mapping[str, JSON], name: str) -> str | None:

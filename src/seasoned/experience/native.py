@@ -32,7 +32,8 @@ from seasoned.search import Searcher
 class Experience:
     """The decisions, trajectories and feedback of one scope. Threads may share it; `policy` has every weight.
 
-    The first look reads the scope whole (about 5 s for 100,000 decisions with twelve metrics), each later one what changed since.
+    The first look reads the scope whole (about 5 s for 100,000 decisions with twelve metrics each), each later one what
+    changed since.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ from seasoned.query import And, Compare, Filter, Op, Query
 from seasoned.records import Hit, Key, Scope, Why, to_micros
 from seasoned.search import Searcher
 
-CANDIDATES: Final = 64
+CANDIDATES: Final = 32
 """Fewest records that are compared with each other before `n` of them are chosen; 8 n if that is more."""
 
 NEAREST: Final = 64
@@ -315,9 +315,12 @@ def _filter(table: Table, wanted: Wanted) -> Filter | None:
 
 def _spread(values: NDArray[np.generic], allowed: Bools) -> Floats:
     """Return values from 0, the least that passes, to 1, the most; 0 where unknown, or where all are equal."""
-    found: Floats = np.clip(values, -_LARGEST, _LARGEST).astype(np.float32)
+    with np.errstate(over="ignore"):
+        found: Floats = values.astype(np.float32)
     chosen = found[allowed]
     low, high = float(np.fmin.reduce(chosen)), float(np.fmax.reduce(chosen))
+    if np.isinf(low) or np.isinf(high):
+        return _spread(np.clip(values, -_LARGEST, _LARGEST), allowed)
     if not high > low:
         return np.zeros(len(values), np.float32)
     found -= np.float32(low)

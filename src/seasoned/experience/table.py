@@ -38,6 +38,9 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "human": "<f4",
     "rating": "<f4",
 }
+_LARGEST: Final = 1e150
+"""Rewards beyond it count as it, so that no square overflows."""
+
 _NAMED: Final = ("action", "domain", "personality", "episode")
 
 
@@ -57,7 +60,7 @@ class Tally:
         """
         codes = groups.astype(np.int64)
         known = ~np.isnan(rewards.astype(np.float64))
-        values = rewards.astype(np.float64)[known]
+        values = np.clip(rewards.astype(np.float64)[known], -_LARGEST, _LARGEST)
         count = np.bincount(codes, minlength=size)
         number = np.maximum(np.bincount(codes[known], minlength=size), 1)
         spread = float(values.var()) if len(values) else 0.0

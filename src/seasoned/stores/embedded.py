@@ -56,7 +56,7 @@ class Indexes:
 
     def __init__(self, analyser: Analyser, cache_bytes: int = CACHE_BYTES) -> None:
         self.analyser = analyser
-        self._cache_bytes = cache_bytes
+        self.cache_bytes = cache_bytes
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._lock = threading.Lock()
         self._total = 0
@@ -76,7 +76,7 @@ class Indexes:
             if self._held.get(used) is held:
                 self._total += held.size - held.counted
                 held.counted = held.size
-            while self._total > self._cache_bytes and len(self._held) > 1:
+            while self._total > self.cache_bytes and len(self._held) > 1:
                 oldest = next(iter(self._held))
                 if oldest == used:
                     return
@@ -111,6 +111,7 @@ class Held:
         if index is None or index.wasted:
             stored = rows.load(analyser) if index is None else None
             index = self.index = stored or ScopeIndex(analyser)
+            self.size = index.nbytes
         seq = rows.seq()
         if index.seq != seq:
             index = self._take(rows, index, analyser)

@@ -9,6 +9,7 @@ from typing import Final
 
 from seasoned.arms import Ranked, Wanted, rank
 from seasoned.errors import InvalidInput, StoreClosed
+from seasoned.forks import watch
 from seasoned.index import ScopeIndex
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, Remove, SystemClock
 from seasoned.query import Order, Page, Query, matches
@@ -35,6 +36,20 @@ class MemoryStore:
         self._scopes: dict[Scope, Space] = {}
         self._rows = 0
         self._closed = False
+        watch(self)
+
+    def before_fork(self) -> None:
+        """Wait for the call under way."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Start with a lock and indexes of its own."""
+        self._lock = threading.RLock()
+        self._indexes = Indexes(self._analyser, self._indexes.cache_bytes)
 
     @property
     def can(self) -> Can:

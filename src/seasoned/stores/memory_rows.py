@@ -11,7 +11,7 @@ from seasoned.credits import credited_data
 from seasoned.errors import Conflict, NotFound, WrongType
 from seasoned.index import NEVER, Row, ScopeIndex
 from seasoned.ports import ABSENT, Change, Credit, Expect, Fingerprint, Put, Remove, Vectors
-from seasoned.records import Hit, Key, Record, Scope, finite, from_micros, text_field, to_micros
+from seasoned.records import Hit, Key, Record, Scope, finite, from_micros, is_odd, text_field, to_micros
 from seasoned.stores.embedded import Changes
 from seasoned.text import Analyser
 
@@ -81,6 +81,7 @@ def _row(hit: Hit) -> Row:
         session=session,
         role=role,
         name=name,
+        odd=is_odd(record.data),
     )
 
 

@@ -22,6 +22,7 @@ from seasoned.ports import ABSENT, Clock, Put, Store
 from seasoned.query import Query
 from seasoned.records import JSON, Key, Record, Scope, instant
 from seasoned.search import Searcher
+from seasoned.stores.sqlite.connections import is_open_store
 
 FORMAT: Final = "seasoned-bundle"
 VERSION: Final = 1
@@ -173,6 +174,8 @@ def _checked_path(path: object) -> Path:
 
 def is_store_file(store: Store, path: str | os.PathLike[str]) -> bool:
     """Tell whether `path` is a file of the store itself: opening that beside SQLite would break its locks (POSIX)."""
+    if is_open_store(Path(path)):
+        return True
     own = getattr(store, "path", None)
     return isinstance(own, (str, os.PathLike)) and any(_same_file(f"{os.fspath(own)}{end}", path) for end in _ENDS)
 

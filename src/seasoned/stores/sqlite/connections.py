@@ -29,6 +29,12 @@ PIECE_BYTES: Final = 1 << 20
 OVERLAP_BYTES: Final = 256
 """How the file is read when it is searched for erased bytes."""
 
+FORK_TIMEOUT_S: Final = 5.0
+"""How long a fork waits for reads under way."""
+
+LOGS: Final = ("-wal", "-shm")
+"""Ends of the names of the files that SQLite keeps beside a store."""
+
 CACHE_PAGES: Final = 4_000
 """Pages of 4 KiB that each connection may keep."""
 
@@ -98,7 +104,8 @@ class Connections:
     """All connections of one store.
 
     `write` gives the one that writes, inside `BEGIN IMMEDIATE` and under a lock. `read` gives an idle reading one:
-    there are as many as reads at the same time. After a fork the child opens its own and leaves the parent's alone.
+    there are as many as reads at the same time. Before a fork all are closed: SQLite shares one table of locks among
+    the connections of a process, and a child that inherited it would take none of its own.
     """
 
     def __init__(self, path: str, durability: Durability) -> None:
@@ -106,45 +113,55 @@ class Connections:
             raise InvalidInput(f"durability is 'full' or 'normal', not {durability!r}")
         self.path = path
         self._durability = durability
-        self._left_to_parent: list[object] = []
         self._closed = False
+        self._inode = _HANDLES.enter(path)
         self._start()
 
     def _start(self) -> None:
-        self._pid = os.getpid()
         self.lock = threading.RLock()
-        self._idle_lock = threading.Lock()
+        self._quiet = threading.Condition()
+        self._forking = False
+        self._reading = 0
         self._writer: sqlite3.Connection | None = None
         self._idle: list[sqlite3.Connection] = []
-        self._inode = _HANDLES.enter(self.path)
 
     def check_open(self) -> None:
         """Raise `StoreClosed` after `close`."""
         if self._closed:
             raise StoreClosed(f"the store {self.path} was closed")
 
-    def _own(self) -> None:
-        self.check_open()
-        if self._pid != os.getpid():
-            self._left_to_parent.append((self._writer, self._idle))
-            self._start()
-
     @property
-    def usable(self) -> bool:
-        """Whether it was not closed, and belongs to this process."""
-        return not self._closed and self._pid == os.getpid()
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
 
-    @property
-    def forked(self) -> bool:
-        """Whether this process is a child of the one that opened the store and has not used it yet."""
-        return self._pid != os.getpid()
+    def before_fork(self) -> None:
+        """Wait for readers and the writer to end, and close all connections."""
+        self.lock.acquire()
+        with self._quiet:
+            self._forking = True
+            self._quiet.wait_for(lambda: not self._reading, timeout=FORK_TIMEOUT_S)
+            if self._writer is not None and not self._writer.in_transaction:
+                self._idle.append(self._writer)
+                self._writer = None
+        self.drop_idle()
+
+    def after_fork_in_parent(self) -> None:
+        """Let readers and writers go on; connections are opened anew when they are asked for."""
+        with self._quiet:
+            self._forking = False
+            self._quiet.notify_all()
+        self.lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Start with new locks and no connection."""
+        self._start()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give the writing connection inside a transaction: committed at the end, rolled back on any error."""
-        self._own()
         with self.lock, translated(self.path):
-            self._own()
+            self.check_open()
             db = self._writing()
             db.execute("BEGIN IMMEDIATE")
             with _ended(db):
@@ -153,11 +170,11 @@ class Connections:
     @contextmanager
     def write_if_free(self) -> Iterator[sqlite3.Connection | None]:
         """Give what `write` gives, or None at once where another writer is at work."""
-        self._own()
         if not self.lock.acquire(blocking=False):
             yield None
             return
         try:
+            self.check_open()
             with translated(self.path):
                 db = self._writing()
                 if not _begun_at_once(db):
@@ -171,37 +188,37 @@ class Connections:
     @contextmanager
     def outside(self) -> Iterator[sqlite3.Connection]:
         """Give the writing connection outside a transaction, for pragmas and VACUUM."""
-        self._own()
         with self.lock, translated(self.path):
-            self._own()
+            self.check_open()
             yield self._writing()
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """Give a reading connection inside one snapshot, which ends with the block."""
-        self._own()
-        with translated(self.path):
-            db = self._take_idle()
-            try:
+        with self._quiet:
+            self._quiet.wait_for(lambda: not self._forking)
+            self.check_open()
+            self._reading += 1
+            db = self._idle.pop() if self._idle else None
+        try:
+            with translated(self.path):
+                db = db or self._open(query_only=True)
                 db.execute("BEGIN")
                 yield db
-            finally:
-                self._put_back(db)
+        finally:
+            self._put_back(db)
 
-    def _take_idle(self) -> sqlite3.Connection:
-        with self._idle_lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._open(query_only=True)
-
-    def _put_back(self, db: sqlite3.Connection) -> None:
-        if db.in_transaction:
+    def _put_back(self, db: sqlite3.Connection | None) -> None:
+        if db is not None and db.in_transaction:
             db.execute("ROLLBACK")
-        with self._idle_lock:
-            if not self._closed:
+        with self._quiet:
+            self._reading -= 1
+            self._quiet.notify_all()
+            if db is not None and not self._closed:
                 self._idle.append(db)
                 return
-        db.close()
+        if db is not None:
+            db.close()
 
     def _writing(self) -> sqlite3.Connection:
         if self._writer is None:
@@ -256,21 +273,18 @@ class Connections:
 
     def drop_idle(self) -> None:
         """Close the idle reading connections, so that none of them holds the log back."""
-        with self._idle_lock:
+        with self._quiet:
             idle, self._idle = self._idle, []
         for db in idle:
             db.close()
 
     def close(self) -> None:
-        """Close every connection that is this process' own; closing twice is harmless."""
-        if self._closed:
-            return
-        if self._pid != os.getpid():
-            self._closed = True
-            return
+        """Close every connection; closing twice is harmless."""
         with self.lock:
+            if self._closed:
+                return
             self._closed = True
-            with self._idle_lock:
+            with self._quiet:
                 mine = [*self._idle, *([self._writer] if self._writer else [])]
                 self._idle, self._writer = [], None
             with translated(self.path):
@@ -309,6 +323,12 @@ class _Handles:
                 held[path.name] = os.open(path, os.O_RDONLY)
             return held[path.name]
 
+    def knows(self, path: Path) -> bool:
+        """Tell whether a store of this process has this file, its log or its shared memory open."""
+        bases = [path, *(path.with_name(path.name.removesuffix(end)) for end in LOGS if path.name.endswith(end))]
+        with self._lock:
+            return any(_inode(base) in self._stores for base in bases)
+
     def leave(self, inode: Inode) -> None:
         """Count a store out; the last one closes the handles."""
         with self._lock:
@@ -320,6 +340,19 @@ class _Handles:
 
 
 _HANDLES: Final = _Handles()
+
+
+def is_open_store(path: Path) -> bool:
+    """Tell whether `path` belongs to an open store of this process: opening it beside SQLite would break its locks."""
+    return _HANDLES.knows(path)
+
+
+def _inode(path: Path) -> Inode | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _make_private(path: str) -> None:

@@ -10,10 +10,11 @@ from itertools import islice
 from typing import Final
 
 from seasoned.errors import InvalidInput
+from seasoned.filters import And, Compare, Filter, Op
 from seasoned.index import NEVER, Row, ScopeIndex
 from seasoned.ports import Fingerprint
 from seasoned.query import Order, Page, Query
-from seasoned.records import JSON, Hit, Key, Scope, text_field, trusted_key
+from seasoned.records import JSON, ODD, Hit, Key, Scope, is_odd, text_field, trusted_key
 from seasoned.stores.embedded import Changes
 from seasoned.stores.sqlite.blobs import load_index
 from seasoned.stores.sqlite.rows import COLUMNS, encode_key, hit, hits, scope_of, space_id
@@ -46,9 +47,18 @@ def conditions(query: Query, now: int) -> tuple[str, Bound]:
     if query.lacking is not None:
         parts.append((_LACKING, [query.lacking]))
     if query.where is not None:
+        parts.extend(_in_session(query.where))
         sql, bound = to_sql(query.where)
         parts.append((f"CASE WHEN json_valid(data) THEN {sql} ELSE 0 END" if "(data, ?)" in sql else sql, bound))
     return " AND ".join(sql for sql, _ in parts), [value for _, bound in parts for value in bound]
+
+
+def _in_session(where: Filter) -> Iterator[tuple[str, Bound]]:
+    """Yield what narrows a filter for one session to the rows that the index of sessions names."""
+    for part in where.of if isinstance(where, And) else (where,):
+        named = isinstance(part, Compare) and part.field == "data.session" and part.op is Op.EQ
+        if named and isinstance(part, Compare) and isinstance(part.value, str) and part.value:
+            yield "record.session IN (?, ?)", [part.value, ODD]
 
 
 def _in_scope(scope: Scope, *, subtree: bool) -> tuple[str, Bound]:
@@ -202,11 +212,20 @@ class SnapshotRows:
             (self.scope_id, after),
         )
         for row, kind, text, at, until, worth, session, data in found:
-            fields = _fields(data) if '"role"' in data or '"name"' in data else {}
-            role, name = text_field(fields, "role"), text_field(fields, "name")
-            expiry = NEVER if until is None else until
+            fields = _fields(data) if session == ODD or '"role"' in data or '"name"' in data else {}
+            role, name, odd = text_field(fields, "role"), text_field(fields, "name"), is_odd(fields)
+            expiry, session = NEVER if until is None else until, None if session == ODD else session
             yield Row(
-                row=row, kind=kind, text=text, at=at, until=expiry, worth=worth, session=session, role=role, name=name
+                row=row,
+                kind=kind,
+                text=text,
+                at=at,
+                until=expiry,
+                worth=worth,
+                session=session,
+                role=role,
+                name=name,
+                odd=odd,
             )
 
     def vectors(self, fingerprint: Fingerprint, after: int) -> Iterator[list[tuple[int, bytes]]]:

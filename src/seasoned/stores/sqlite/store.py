@@ -12,6 +12,7 @@ from typing import Final
 
 from seasoned.arms import Ranked, Wanted, in_arrays, rank
 from seasoned.errors import StoreError, StoreReadOnly
+from seasoned.forks import watch
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, SystemClock
 from seasoned.query import Page, Query
 from seasoned.ranking import DEFAULT as DEFAULT_BLEND
@@ -65,6 +66,7 @@ class SQLiteStore:
         except BaseException:
             self._connections.close()
             raise
+        watch(self)
 
     @property
     def can(self) -> Can:
@@ -73,7 +75,6 @@ class SQLiteStore:
 
     def find(self, query: Query) -> Page:
         """Return the records that answer `query`."""
-        self._after_fork()
         now = self._now()
         if query.words is not None or query.vector is not None:
             return self._ranked(query, now)
@@ -86,7 +87,6 @@ class SQLiteStore:
 
     def apply(self, changes: Sequence[Change]) -> Applied:
         """Apply the changes in order, all or none."""
-        self._after_fork()
         self._connections.check_open()
         if not changes:
             return Applied((), ())
@@ -95,7 +95,9 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Store the indexes that changed and close the file; closing twice is harmless."""
-        for scope, held in self._indexes.unsaved() if self._connections.usable else ():
+        if self._connections.closed:
+            return
+        for scope, held in self._indexes.unsaved():
             if held.index is not None and held.index.unsaved >= SAVE_AT_CLOSE:
                 self._save(scope, held)
         self._indexes.drop()
@@ -103,7 +105,6 @@ class SQLiteStore:
 
     def check(self) -> list[Finding]:
         """Compare the file with itself and every derived index with the rows; [] where all is well."""
-        self._after_fork()
         with self._connections.read() as db:
             found = upkeep.check(db, self._analyser)
         waiting = "an erasure waits for a reader to let go of the log; close it and check again"
@@ -111,7 +112,6 @@ class SQLiteStore:
 
     def rebuild(self) -> int:
         """Make every derived index anew from the rows; return how many records were read."""
-        self._after_fork()
         with self._connections.write() as db:
             db.execute("DELETE FROM posting")
             upkeep.repair(db)
@@ -121,7 +121,6 @@ class SQLiteStore:
 
     def purge(self, keys: Sequence[Key]) -> Counts:
         """Remove the records for good: no byte of them stays in rows, indexes or the write-ahead log."""
-        self._after_fork()
         for scope in {key.scope.encode() for key in keys}:
             self._indexes.drop(scope)
         return upkeep.purge(self._connections, keys, self._now())
@@ -144,9 +143,18 @@ class SQLiteStore:
     def _now(self) -> int:
         return to_micros(self._clock.now())
 
-    def _after_fork(self) -> None:
-        if self._connections.forked:
-            self._indexes = Indexes(self._analyser, self._cache_bytes)
+    def before_fork(self) -> None:
+        """Become quiet: close the connections."""
+        self._connections.before_fork()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._connections.after_fork_in_parent()
+
+    def after_fork_in_child(self) -> None:
+        """Start with connections, locks and indexes of its own."""
+        self._connections.after_fork_in_child()
+        self._indexes = Indexes(self._analyser, self._cache_bytes)
 
     def _ranked(self, query: Query, now: int) -> Page:
         if not query.subtree:
@@ -173,7 +181,7 @@ class SQLiteStore:
         index = held.follow(rows, self._analyser)
         if query.vector is not None:
             held.follow_vectors(rows, index, query.vector.fingerprint)
-        arrays = in_arrays(query.where) and query.source is None and query.lacking is None and not query.expired
+        arrays = in_arrays(query.where, index) and query.source is None and query.lacking is None and not query.expired
         wanted = Wanted(
             words=query.words,
             vector=query.vector,

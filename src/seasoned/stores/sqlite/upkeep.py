@@ -11,7 +11,7 @@ from typing import Final
 
 from seasoned.index import ScopeIndex
 from seasoned.ports import Counts, Finding, Remove
-from seasoned.records import JSON, Key, text_field
+from seasoned.records import JSON, Key, session_field
 from seasoned.stores.sqlite import reading
 from seasoned.stores.sqlite.blobs import load_index
 from seasoned.stores.sqlite.connections import Connections
@@ -64,7 +64,7 @@ def _rows(db: sqlite3.Connection) -> Iterator[Finding]:
         try:
             fields = json.loads(data)
             keys = decode_keys(sources) if sources else ()
-            said = text_field(fields, "session")
+            said = session_field(fields)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             yield Finding("record", f"row {row} cannot be read: {error}; forget it")
             continue
@@ -99,9 +99,11 @@ def _indexes(db: sqlite3.Connection, analyser: Analyser) -> Iterator[Finding]:
             continue
         rows = reading.SnapshotRows(db, name)
         made = ScopeIndex(analyser)
-        for index in (stored, made):
-            changes = rows.changes(index.seq)
-            index.follow(changes.rows, changes.gone, changes.seq)
+        changes = [rows.changes(index.seq) for index in (stored, made)]
+        if changes[0].reload:  # too old to follow: it is made anew before it is used
+            continue
+        for index, change in zip((stored, made), changes, strict=True):
+            index.follow(change.rows, change.gone, change.seq)
         if stored.canonical() != made.canonical():
             yield Finding("posting", f"the stored index of scope {scope} differs from its rows")
 
@@ -113,7 +115,7 @@ def repair(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM source")
     for row, sources, data in db.execute("SELECT row, sources, data FROM record").fetchall():
         try:
-            session, keys = text_field(json.loads(data), "session"), decode_keys(sources) if sources else ()
+            session, keys = session_field(json.loads(data)), decode_keys(sources) if sources else ()
         except (ValueError, TypeError, LookupError, AttributeError):  # damaged: check names it, forgetting removes it
             continue
         db.execute("UPDATE record SET session = ? WHERE row = ? AND session IS NOT ?", (session, row, session))
@@ -128,7 +130,7 @@ def purge(connections: Connections, keys: Sequence[Key], now: int) -> Counts:
     with connections.write() as db:
         needles = _needles(db, keys)
         rows, vectors, postings = _erase(db, keys, now)
-        db.execute("INSERT OR IGNORE INTO pending VALUES ('wal')")
+        db.execute("INSERT INTO pending VALUES ('wal ' || hex(randomblob(8)))")
     log = Path(f"{connections.path}-wal")
     log_bytes = log.stat().st_size if log.exists() else 0
     pending = finish(connections)
@@ -155,10 +157,12 @@ def _sizes(db: sqlite3.Connection) -> tuple[int, int, int]:
 
 def finish(connections: Connections) -> tuple[str, ...]:
     """Finish an erasure by emptying the log, and note in the file that it is done; return what is still pending."""
+    with connections.read() as db:
+        waiting = db.execute("SELECT what FROM pending").fetchall()
     pending = empty_log(connections)
-    if not pending:
+    if not pending and waiting:
         with connections.write() as db:
-            db.execute("DELETE FROM pending")
+            db.executemany("DELETE FROM pending WHERE what = ?", waiting)
     return pending
 
 

@@ -27,7 +27,7 @@ def to_sql(where: Filter) -> tuple[str, Bound]:
             return f"(NOT {sql})", bound
         case Compare():
             sql, bound = _compare(where)
-            return f"coalesce({sql}, 0)", bound
+            return (sql if where.field == "id" and where.op in (Op.EQ, Op.IN) else f"coalesce({sql}, 0)"), bound
 
 
 def _joined(parts: Sequence[Filter], word: str, empty: str) -> tuple[str, Bound]:
@@ -86,6 +86,8 @@ def _in(name: str, values: Sequence[Scalar]) -> tuple[str, Bound]:
         return _data_in(json_path(name), values)
     fitting = [_bound(value) for value in values if value is not None and _fits(name, value)]
     sql = f"record.{name} IN (SELECT value FROM json_each(?))"
+    if name == "id":
+        return sql, [json.dumps(fitting)]
     nulls = f" OR record.{name} IS NULL" if None in values else ""
     return f"(coalesce({sql}, 0){nulls})", [json.dumps(fitting)]
 
@@ -125,20 +127,9 @@ def _data(path: str, op: Op, value: Scalar) -> tuple[str, Bound]:
     one = f"{kind} IN {types} AND json_extract(data, ?) {sign} ?"
     if op is not Op.EQ:
         return f"({one})", [path, path, value]
-    if path == _SESSION and isinstance(value, str) and value:
-        return f"((session = ? AND {one}) OR {_LISTED.format(types=types)})", [
-            value,
-            path,
-            path,
-            value,
-            path,
-            path,
-            value,
-        ]
     return f"(({one}) OR {_LISTED.format(types=types)})", [path, path, value, path, path, value]
 
 
-_SESSION: Final = '$."session"'
 _LISTED: Final = (
     "(json_type(data, ?) = 'array' AND EXISTS"
     " (SELECT 1 FROM json_each(data, ?) AS item WHERE item.type IN {types} AND item.value = ?))"

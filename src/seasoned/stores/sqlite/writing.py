@@ -108,7 +108,8 @@ class Writing:
             found = self._found(record.key)
             if found is not None:
                 raise Conflict(record.key, expected=ABSENT, found=found[1]) from None
-            self._db.execute(_INSERT, bound)
+            seq = self._seq(record.key.scope)  # behind the removal of the expired one
+            self._db.execute(_INSERT, (*bound[:4], seq, *bound[5:]))
         self._attach(row, put, None)
         return 1, seq
 
