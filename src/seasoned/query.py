@@ -88,9 +88,7 @@ class Query:
         if ranked and (self.cursor is not None or self.keys):
             raise InvalidInput("a ranked query takes neither keys nor a cursor; raise k instead")
         if ranked and (self.count or self.scopes):
-            raise InvalidInput(
-                "a ranked query is not counted: k says how many hits are asked for"
-            )
+            raise InvalidInput("a ranked query is not counted: k says how many hits are asked for")
         if self.order is Order.CHANGED and self.subtree:
             raise InvalidInput("a sequence belongs to one scope: follow the scopes of a subtree one by one")
 
