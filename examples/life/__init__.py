@@ -1,0 +1,1 @@
+"""A life of conflicts, and an agent that learns what works for this person from its experience."""
