@@ -263,6 +263,8 @@ def _holds(found: object, op: Op, value: object) -> bool:
         return _same(found, value)
     if op is Op.NE:
         return not _same(found, value)
+    if op is Op.IN and isinstance(found, str):
+        return found in value  # type: ignore[operator]  # a tuple, checked when made; a text equals only a text
     if op is Op.IN:
         return any(_same(found, item) for item in value)  # type: ignore[attr-defined]  # a tuple, checked when made
     return _comparable(found, value) and _ORDERS[op](found, value)
