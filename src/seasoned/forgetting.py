@@ -92,8 +92,8 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
     known = set(chosen)
     derived = [key for key in _derived(store, selection.scope, chosen) if key not in known]
     counts = Counts() if dry_run else _remove(store, [*reversed(derived), *chosen], hard=hard)
-    if hard and not dry_run:
-        late = _derived(store, selection.scope, [*chosen, *derived])  # by writers between the look and the erasure
+    if not dry_run:
+        late = _derived(store, selection.scope, [*chosen, *derived])  # by writers between the look and the removal
         counts, derived = _sum(counts, _remove(store, late, hard=hard)), [*derived, *late]
     return Receipt(
         ids=tuple(key.id for key in chosen if key.kind != superseded),

@@ -23,6 +23,16 @@ class Forkable(Protocol):
         ...
 
 
+class StartsAnew:
+    """A cache that a child does not take over: its locks may be held by threads that are not there."""
+
+    def before_fork(self) -> None:
+        """Do nothing."""
+
+    def after_fork_in_parent(self) -> None:
+        """Do nothing."""
+
+
 _KNOWN: WeakSet[Forkable] = WeakSet()
 
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.memory import Memory
 
 from .checking import call, check_valid, result, say
+
+
+def letters(messages) -> int:
+    """Count the letters of the contents."""
+    return sum(len(str(message["content"])) for message in messages)
 
 
 def fill(memory, session="s1", count=60):
@@ -126,3 +135,48 @@ def test_a_forgotten_message_is_not_recalled_from_what_is_kept_at_hand(memory):
     assert memory.context(900, session="now", query=True).recalled
     memory.clear("old")
     assert memory.context(900, session="now", query=True).recalled == ()
+
+
+@settings(max_examples=30, deadline=None)
+@given(asked=st.lists(st.sampled_from(["👍", "?!", "ok", "question {} about the dog and the storm"]), max_size=40))
+def test_the_start_of_a_context_repeats_whatever_the_newest_message_says(asked):
+    """The room for recalled texts is set aside for a message without words too, so the cut does not move back."""
+    with Memory(embedder="hashing") as memory:
+        before, changes, talk = [], 0, memory.conversation
+        for i, text in enumerate(asked):
+            talk.add(say("user", text.format(i)))
+            body = talk.context(900, query=True).messages[:-1]
+            changes += body[: len(before)] != before
+            talk.add(say("assistant", f"answer {i} " + "words and more words " * 6))
+            before = body
+    assert changes <= 1 + len(asked) // 8
+
+
+def test_a_message_without_words_sets_the_same_room_aside(memory):
+    """Sixty turns, each sixth an emoji: the cut moves as it does where that is a word that counts as much."""
+    moves = []
+    for session, nod in (("emoji", "👍"), ("words", "k")):
+        before = []
+        for i in range(60):
+            memory.add(say("user", nod if i % 6 == 5 else f"question {i} about the dog and the storm"), session)
+            body = memory.context(3_600, session=session, query=True, token_counter=letters).messages[:-1]
+            if body[: len(before)] != before:
+                moves.append((session, i))
+            memory.add(say("assistant", f"answer {i} " + "words and more words " * 6), session)
+            before = body
+    assert [i for session, i in moves if session == "emoji"] == [i for session, i in moves if session == "words"]
+
+
+def test_another_process_in_a_tool_loop_recalls_from_the_same_messages(make):
+    """Its ranks may differ, for word statistics moved; what it shows was said before, and the rest is the same."""
+    one, two = make(), make()
+    fill(one)
+    one.add(say("user", "Where does Marta live?"), "s1")
+    first = one.context(900, session="s1", query=True, keep_rate=0)
+    later = one.add([call("c"), result("c", "Marta falcons Lisbon " * 5)], "s1")
+    later += one.add(say("user", "Where does Marta live? In Porto."), "s2")
+    same, other = (each.context(900, session="s1", query=True, keep_rate=0) for each in (one, two))
+    assert same.messages[: len(first.messages)] == first.messages
+    assert other.messages[: len(first.messages) - 1] == first.messages[:-1]
+    assert "m-0001" in other.recalled
+    assert not {each.id for each in later} & set(other.recalled)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from seasoned.memory import Memory
+from seasoned.ports import Remove
+from seasoned.query import Query
+from seasoned.records import Key, Scope
+from seasoned.stores.memory import MemoryStore
 from seasoned.testing import ScriptedModel
 
 from .checking import check_valid, say
@@ -44,9 +51,6 @@ def test_a_summary_that_a_context_showed_is_not_stored_as_a_message(memory):
 
 def test_a_summary_names_what_it_was_made_from(memory, store):
     """So that forgetting a source can find it."""
-    from seasoned.query import Query
-    from seasoned.records import Scope
-
     talk(memory)
     made = memory.summarise(budget=800)
     [hit] = store.find(Query(scope=Scope(("acme", "alice")), kinds=("summary",))).hits
@@ -112,10 +116,84 @@ def test_an_empty_reply_is_no_summary(memory):
 
 def test_clearing_a_session_takes_its_summary_with_it(memory, store):
     """Nothing of it stays."""
-    from seasoned.query import Query
-    from seasoned.records import Scope
-
     talk(memory)
     memory.summarise(budget=800)
     memory.clear()
     assert store.find(Query(scope=Scope(("acme", "alice")))).hits == []
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_what_is_forgotten_while_the_model_is_asked_is_not_written_back(memory, store, hard):
+    """The reply was made from it: no summary is stored, and the result says why."""
+    talk(memory)
+    forgotten = memory.turns()[1].id
+
+    def reply(_: object) -> str:
+        memory.forget(forgotten, hard=hard)
+        return "Alex works on a bridge in Porto."
+
+    made = memory.summarise(model=ScriptedModel([reply] + ["Alex works in Porto."] * 20), budget=800)
+    assert (made.text, made.covered) == ("", 0)
+    assert made.waiting > 30
+    assert "forgotten" in str(made.reason)
+    assert store.find(Query(scope=Scope(("acme", "alice")), kinds=("summary",))).hits == []
+    again = memory.summarise(model=ScriptedModel(["Someone builds a bridge."] * 20), budget=800)
+    assert (again.text, again.waiting, again.reason) == ("Someone builds a bridge.", 0, None)
+
+
+class ForgetsAtOnce(MemoryStore):
+    """A store in which another process removes a message just before a summary made from it is written."""
+
+    victim: Key | None = None
+
+    def apply(self, changes):
+        if self.victim and any(getattr(change, "record", None) for change in changes):
+            victim, self.victim = self.victim, None
+            super().apply([Remove(victim)])
+        return super().apply(changes)
+
+
+@pytest.mark.parametrize("model", [None, ScriptedModel(["Alex works on a bridge in Porto."] * 20)])
+def test_a_summary_is_taken_back_where_a_source_goes_as_it_is_written(model):
+    """Between the last look and the write, with a model and without."""
+    store = ForgetsAtOnce()
+    with Memory(store, embedder="hashing") as whole:
+        memory = whole.conversation
+        talk(memory)
+        store.victim = Key(whole.scope, "message", memory.turns()[1].id)
+        made = memory.summarise(model=model, budget=800)
+        assert (made.text, made.covered) == ("", 0)
+        assert "forgotten" in str(made.reason)
+        assert store.find(Query(scope=whole.scope, kinds=("summary",))).hits == []
+        assert memory.summarise(budget=800).covered > 30
+
+
+def test_a_summary_goes_on_after_export_and_import(tmp_path):
+    """What was covered is told by message, not by its place in the old file."""
+    with (
+        Memory(tmp_path / "a.db", scope=("alice",), embedder="hashing") as old,
+        Memory(tmp_path / "b.db", scope=("alice",), embedder="hashing") as new,
+    ):
+        Memory(old.store, scope=("bob",), embedder="hashing").conversation.add([say("user", "noise")] * 500)
+        talk(old.conversation)
+        assert old.conversation.summarise(budget=800).covered > 30
+        old.export(tmp_path / "x.jsonl")
+        new.import_(tmp_path / "x.jsonl")
+        more = [say("user" if i % 2 else "assistant", f"later sentence {i} " * 8) for i in range(60)]
+        old.conversation.add(more)
+        new.conversation.add(more)
+        goes_on = new.conversation.summarise(budget=800)
+        assert goes_on.covered == old.conversation.summarise(budget=800).covered > 30
+
+
+def test_a_summary_whose_last_message_went_covers_what_is_newer_than_its_newest_source(memory, store):
+    """Removed without its summary, as another program might: nothing is read twice, nothing is passed over."""
+    talk(memory)
+    memory.summarise(model=ScriptedModel(["one"] * 20), budget=800)
+    [hit] = store.find(Query(scope=Scope(("acme", "alice")), kinds=("summary",))).hits
+    store.apply([Remove(hit.record.sources[-1])])
+    memory.add([say("user" if i % 2 else "assistant", f"later sentence {i} " * 8) for i in range(60)])
+    later = ScriptedModel(["two"] * 20)
+    assert memory.summarise(model=later, budget=800).waiting == 0
+    assert "sentence number 3 " not in later.calls[0].text
+    assert "later sentence 1 " in "".join(call.text for call in later.calls)

@@ -56,7 +56,7 @@ class Wanted:
     """What a context is made from.
 
     `budget` is without the reserve; `summary` is the message that stands for what is cut; `recall` finds texts for
-    the query, None where none was asked for; `unreadable` are ids of records that hold no message.
+    the query, None where nothing is asked; `unreadable` are ids of records that hold no message.
     """
 
     layout: Layout
@@ -103,15 +103,28 @@ def assemble(wanted: Wanted) -> Context:
     Raises:
         BudgetTooSmall: the system messages and the newest user message, cut as far as it goes, need more.
     """
-    counter = wanted.layout.counter
-    system = [turn.message for turn in wanted.layout.system]
+    context = _attempt(wanted)
+    while context is None:
+        wanted.layout.recount()
+        context = _attempt(wanted)
+    return context
+
+
+def _attempt(wanted: Wanted) -> Context | None:
+    """Return the context, None where a stored count of what it would show is wrong."""
+    layout, counter = wanted.layout, wanted.layout.counter
+    system, place = [turn.message for turn in layout.system], layout.newest_user()
+    if place >= 0 and not layout.verify(layout.units[place].turns):
+        return None
     fixed = _count(counter, system)
     newest = _newest(wanted, system, fixed)
     room = _room(wanted, newest, fixed)
     while True:
-        chosen = select(wanted.layout, wanted.policy, room, wanted.relevance)
+        chosen = select(layout, wanted.policy, room, wanted.relevance)
         draft = _draft(wanted, room, chosen, newest, fixed)
         tokens = _total(counter, draft)
+        if (counter.additive or tokens > wanted.budget) and not _verified(layout, chosen):
+            return None
         if tokens <= wanted.budget:
             return _context(wanted, draft, tokens)
         if not chosen.exhausted:
@@ -122,6 +135,10 @@ def assemble(wanted: Wanted) -> Context:
             room = replace(room, recall=0)
         else:
             return _bare(wanted, room, newest, fixed)
+
+
+def _verified(layout: Layout, chosen: Chosen) -> bool:
+    return layout.verify(turn for place in chosen.places for turn in layout.units[place].turns)
 
 
 def _count(counter: Counter, messages: Sequence[Message]) -> int:

@@ -1,23 +1,26 @@
 """What a process keeps at hand of each session: its turns and their layout, following the store's sequence.
 
 The first look at a session reads it whole, each later one only what changed since. Rows are the truth: where removals
-are so far back that the store no longer knows them, or the store keeps no sequence, a session is read anew.
+are so far back that the store no longer knows them, or the store keeps no sequence, a session is read anew. Records
+that are past their `until` are told by the clock at each look, for no change is written when they expire.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from seasoned.conversation.messages import ROLES
+from seasoned.conversation.messages import parse_message
 from seasoned.conversation.units import Layout, Turn
+from seasoned.errors import InvalidInput, WrongType
+from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Message, Store
 from seasoned.query import Compare, Filter, Op, Order, Page, Query
-from seasoned.records import Hit, Record, Scope
+from seasoned.records import JSON, Hit, Record, Scope
 from seasoned.tokens import Counter
 
 MESSAGE: Final = "message"
@@ -42,25 +45,46 @@ class Kept:
     id: str
     order: int
     message: Message
-    tokens: dict[str, int]
+    tokens: Mapping[str, JSON]
     pinned: bool
     at: datetime
+    until: datetime | None = None
+
+
+def stored_message(record: Record) -> Message | None:
+    """Return a copy of the message that a record holds, None where it holds none that `add` would take.
+
+    Another program, or a bundle, may have written it, so it is checked as one that is given.
+    """
+    given = record.data.get("message")
+    if not isinstance(given, dict):
+        return None
+    try:
+        parsed = parse_message(given)
+    except (InvalidInput, WrongType):
+        return None
+    return None if parsed.blank else parsed.message
 
 
 def kept(hit: Hit) -> Kept | None:
     """Return the message that a record holds, None where it holds none that can be read."""
-    data = hit.record.data
-    message, tokens = data.get("message"), data.get("tokens")
-    if not isinstance(message, dict) or message.get("role") not in ROLES:
+    message, tokens = stored_message(hit.record), hit.record.data.get("tokens")
+    if message is None:
         return None
     return Kept(
         id=hit.id,
         order=hit.order,
         message=message,
-        tokens={name: n for name, n in tokens.items() if isinstance(n, int)} if isinstance(tokens, dict) else {},
-        pinned=data.get("pinned") is True,
+        tokens=tokens if isinstance(tokens, dict) else {},
+        pinned=hit.record.data.get("pinned") is True,
         at=hit.record.at,
+        until=hit.record.until,
     )
+
+
+def ended(until: datetime | None, now: datetime) -> bool:
+    """Tell whether what lasts until then is past its time."""
+    return until is not None and until <= now
 
 
 @dataclass(slots=True)
@@ -70,11 +94,15 @@ class Session:
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: list[Kept] = field(default_factory=list)
     by_id: dict[str, Kept] = field(default_factory=dict)
-    unreadable: set[str] = field(default_factory=set)
+    unreadable: dict[str, datetime | None] = field(default_factory=dict)
     summary: Record | None = None
     recalled: OrderedDict[Hashable, object] = field(default_factory=OrderedDict)
     _layouts: OrderedDict[Hashable, tuple[Layout, int]] = field(default_factory=OrderedDict)
     _cursor: str | None = None
+    _next: datetime | None = None
+    """When the first of what is kept expires."""
+    _expired: datetime | None = None
+    """When something was last found to be past its time."""
 
     def layout(self, counter: Counter) -> Layout:
         """Return the units of the session as `counter` counts them; each message is counted once."""
@@ -82,8 +110,10 @@ class Session:
         layout = layout or Layout(counter)
         for turn in self.turns[done:]:
             tokens = turn.tokens.get(counter.fingerprint) if counter.fingerprint else None
-            counted = counter.one(turn.message) if tokens is None else tokens
-            layout.add(Turn(turn.id, turn.order, turn.message, counted))
+            if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0:
+                layout.add(Turn(turn.id, turn.order, turn.message, tokens), stored=True)
+            else:
+                layout.add(Turn(turn.id, turn.order, turn.message, counter.one(turn.message)))
         self._layouts[counter.identity] = (layout, len(self.turns))
         while len(self._layouts) > MAX_LAYOUTS:
             self._layouts.popitem(last=False)
@@ -99,18 +129,23 @@ class Session:
         """Return the ids of the pinned messages."""
         return frozenset(turn.id for turn in self.turns if turn.pinned)
 
-    def follow(self, store: Store, scope: Scope, name: str) -> None:
-        """Read what changed since the last look."""
+    def follow(self, store: Store, scope: Scope, name: str, now: datetime) -> None:
+        """Read what changed since the last look, and drop what is past its time."""
         order = Order.CHANGED if store.can.ordered else Order.OLDEST
-        if order is Order.OLDEST:
+        if order is Order.OLDEST or (self._expired and now < self._expired):
             self._start_anew()
-        for page in every_page(store, _query(scope, name, order, self._cursor)):
-            if page.reload:
-                self._start_anew()
-                return self.follow(store, scope, name)
+        while not self._read(store, _query(scope, name, order, self._cursor)):
+            self._start_anew()
+        self._expire(now)
+
+    def _read(self, store: Store, query: Query) -> bool:
+        """Take every page; False where the store no longer knows what was removed since the last look."""
+        for page in every_page(store, query):
+            if must_reload(page, query):
+                return False
             self._take(page)
-            self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
-        return None
+            self._cursor = page.cursor or str(page.seq) if query.order is Order.CHANGED else None
+        return True
 
     def _start_anew(self) -> None:
         self.turns.clear()
@@ -118,17 +153,34 @@ class Session:
         self.unreadable.clear()
         self.recalled.clear()
         self._layouts.clear()
-        self.summary, self._cursor = None, None
+        self.summary, self._cursor, self._next, self._expired = None, None, None, None
+
+    def _expire(self, now: datetime) -> None:
+        if not ended(self._next, now):
+            return
+        self._expired = now
+        self.recalled.clear()
+        self._drop({turn.id for turn in self.turns if ended(turn.until, now)})
+        self.unreadable = {name: until for name, until in self.unreadable.items() if not ended(until, now)}
+        if self.summary and ended(self.summary.until, now):
+            self.summary = None
+        untils = [*(turn.until for turn in self.turns), *self.unreadable.values()]
+        untils.append(self.summary.until if self.summary else None)
+        self._next = min((until for until in untils if until is not None), default=None)
 
     def _take(self, page: Page) -> None:
         if page.gone:
             self.recalled.clear()
             gone = {key.id for key in page.gone if key.kind == MESSAGE}
-            self.unreadable -= gone
+            for name in gone & self.unreadable.keys():
+                del self.unreadable[name]
             self._drop(gone & self.by_id.keys())
             if self.summary and self.summary.key in page.gone:
                 self.summary = None
         for hit in sorted(page.hits, key=lambda each: each.order):
+            until = hit.record.until
+            if until is not None:
+                self._next = until if self._next is None else min(until, self._next)
             if hit.record.key.kind == SUMMARY:
                 self.summary = hit.record
             else:
@@ -145,11 +197,12 @@ class Session:
     def _put(self, hit: Hit) -> None:
         new, old = kept(hit), self.by_id.get(hit.id)
         if new is None:
-            self.unreadable.add(hit.id)
+            self.unreadable[hit.id] = hit.record.until
             self._drop({hit.id} & self.by_id.keys())
             return
+        self.unreadable.pop(hit.id, None)
         if old and old.order == new.order and old.message == new.message:
-            old.pinned, old.tokens = new.pinned, new.tokens
+            old.pinned, old.tokens, old.until = new.pinned, new.tokens, new.until
             return
         if old:
             self._drop({hit.id})
@@ -167,7 +220,20 @@ def in_session(name: str) -> Filter:
 
 
 def _query(scope: Scope, session: str, order: Order, cursor: str | None) -> Query:
-    return Query(scope=scope, kinds=(MESSAGE, SUMMARY), where=in_session(session), order=order, cursor=cursor, k=PAGE)
+    return Query(
+        scope=scope,
+        kinds=(MESSAGE, SUMMARY),
+        where=in_session(session),
+        order=order,
+        cursor=cursor,
+        k=PAGE,
+        expired=True,
+    )
+
+
+def must_reload(page: Page, query: Query) -> bool:
+    """Tell whether a page of a query's answer says to start anew: not where the query itself starts from nothing."""
+    return page.reload and query.cursor is not None
 
 
 def every_page(store: Store, query: Query) -> Iterator[Page]:
@@ -180,12 +246,17 @@ def every_page(store: Store, query: Query) -> Iterator[Page]:
         query = replace(query, cursor=page.cursor)
 
 
-class Following:
+class Following(StartsAnew):
     """The sessions of one scope that were looked at last; threads share it."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
         self._store = store
         self._scope = scope
+        self.after_fork_in_child()
+        watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """Start with a lock of its own and nothing looked at."""
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
@@ -198,6 +269,6 @@ class Following:
                 self._sessions.popitem(last=False)
             return session
 
-    def follow(self, session: Session, name: str) -> None:
+    def follow(self, session: Session, name: str, now: datetime) -> None:
         """Bring a session up to date."""
-        session.follow(self._store, self._scope, name)
+        session.follow(self._store, self._scope, name, now)

@@ -10,20 +10,30 @@ from typing import Literal
 from seasoned.asking import Flow, Model, run
 from seasoned.context import Context
 from seasoned.conversation.adding import RETRIES, WHEN, Writer, drafted
-from seasoned.conversation.assembly import OUTSIDE, Wanted, assemble
-from seasoned.conversation.following import MESSAGE, SUMMARY, Following, Kept, Session, every_page, in_session
-from seasoned.conversation.messages import content_text, copied, session_name
+from seasoned.conversation.assembly import OUTSIDE, Recall, Wanted, assemble
+from seasoned.conversation.following import (
+    MESSAGE,
+    SUMMARY,
+    Following,
+    Kept,
+    Session,
+    every_page,
+    in_session,
+    stored_message,
+)
+from seasoned.conversation.messages import content_text, session_name
 from seasoned.conversation.policy import ConversationPolicy
-from seasoned.conversation.recalling import Asked, recaller
+from seasoned.conversation.recalling import Asked, nothing_recalled, recaller
 from seasoned.conversation.relevance import no_relevance, relevance_to
 from seasoned.conversation.sessions import SessionInfo, Sessions
-from seasoned.conversation.summary import Summarised, condense, pick, summary_message
+from seasoned.conversation.summary import Summarised, condense, covered_order, pick, summary_message
+from seasoned.conversation.summary_writing import SOURCE_GONE, SummaryWriter
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
 from seasoned.forgetting import Selection, forget
 from seasoned.notes import SUPERSEDED, age_limit
-from seasoned.ports import ABSENT, Clock, IdSource, Message, Put, Store
+from seasoned.ports import Clock, IdSource, Message, Put, Store
 from seasoned.query import Compare, Not, Op, Order, Query, Where, both, parse_filter
-from seasoned.records import Hit, Key, Record, Scope, checked_id, instant
+from seasoned.records import Hit, Key, Scope, checked_id, instant
 from seasoned.results import Added, Receipt
 from seasoned.search import Hits, Searcher, says_something
 
@@ -53,6 +63,7 @@ class ConversationMemory:
         self._writer = Writer(store, scope, searcher, ids)
         self._following = Following(store, scope)
         self._sessions = Sessions(store, scope)
+        self._summaries = SummaryWriter(store, scope, searcher, clock)
 
     def add(
         self,
@@ -115,7 +126,9 @@ class ConversationMemory:
         System messages first, then what the policy keeps of the conversation; see `ConversationPolicy`, of which any
         value may be given here. With a `query`, messages that answer it and are not shown anyway are recalled into
         the newest user message, before its text; True asks with that text. They are chosen once for each user
-        message, among what was stored before it, so that a tool loop repeats the same prompt.
+        message, among what was stored before it, so that a tool loop repeats the same prompt in this process. Another
+        process that joins the loop recalls from the same messages, but ranked with the word statistics of all that is
+        stored by then, so its choice may differ; it repeats the prompt up to the newest user message.
 
         Raises:
             BudgetTooSmall: system messages and newest user message, cut as far as it goes, need more.
@@ -128,7 +141,7 @@ class ConversationMemory:
             raise WrongType(f"a query is a text, True or None, not {query!r:.80}")
         kept = self._following.session(name)
         with kept.lock:
-            self._following.follow(kept, name)
+            self._following.follow(kept, name, self._clock.now())
             return assemble(self._wanted(kept, policy, tokens, query, name))
 
     def _wanted(
@@ -138,8 +151,10 @@ class ConversationMemory:
         newest = layout.units[layout.newest_user()].turns[0] if layout.newest_user() >= 0 else None
         said = content_text(newest.message.get("content")) if newest else ""
         asked = said if query is True else query
-        recall = None
-        if newest and asked and policy.recall_k and says_something(asked):
+        recall: Recall | None = None
+        if newest and asked is not None and policy.recall_k:
+            recall = nothing_recalled
+        if recall and newest and asked and says_something(asked):
             recall = recaller(self._searcher, kept, policy, Asked(asked, newest, name, self._scope, budget))
         return Wanted(
             layout=layout,
@@ -154,13 +169,16 @@ class ConversationMemory:
 
     def sessions(self) -> list[SessionInfo]:
         """Return the sessions, the one written to last first."""
-        return self._sessions.all()
+        return self._sessions.all(self._clock.now())
 
     def messages(self, session: str = "default") -> list[Message]:
-        """Return all messages of a session in order, as they were added; copies, without ids."""
-        return [
-            copied(message) for hit in self.turns(session) if isinstance(message := hit.record.data["message"], dict)
-        ]
+        """Return all messages of a session in order, as they were added; copies, without ids.
+
+        A record of another program that holds no message that `add` would take is passed over; `turns` has it, and
+        `Context.left_out` names it.
+        """
+        found = (stored_message(hit.record) for hit in self.turns(session))
+        return [message for message in found if message is not None]
 
     def turns(self, session: str = "default") -> list[Hit]:
         """Return all records of a session's messages in order: what `messages` shows, with id, time and pin."""
@@ -248,11 +266,12 @@ class ConversationMemory:
         A model is asked in pieces that it can read (`summary_read_tokens`); without one, sentences are picked. What
         was summarised before is not read again. No message is removed or changed. Where the model fails, the rest
         waits for the next time and the result says so. The summary names the messages it was made from as its
-        sources. `budget` is that of the contexts, by default the policy's.
+        sources. Where one of them is forgotten meanwhile, no summary is stored and the result says so. `budget` is that
+        of the contexts, by default the policy's.
 
         Raises:
             BudgetTooSmall, InvalidInput, WrongType: as `context`.
-            Conflict: another process wrote the session's summary meanwhile; nothing was written.
+            Conflict: the session's summary was written or forgotten meanwhile; nothing was written.
         """
         return run(self.summarising(session, budget=budget, with_model=model is not None), model)
 
@@ -262,17 +281,17 @@ class ConversationMemory:
         outside = self._outside(name, budget)
         kept = self._following.session(name)
         with kept.lock:
-            self._following.follow(kept, name)
+            self._following.follow(kept, name, self._clock.now())
             old = kept.summary
-            done = old.data.get("upto", -1) if old else -1
-            turns = [turn for turn in kept.turns if turn.id in outside and turn.order > float(str(done))]
+            done = covered_order(old, kept.by_id)
+            turns = [turn for turn in kept.turns if turn.id in outside and turn.order > done]
         before = old.text if old else ""
         if with_model:
             made = yield from condense(before, turns, policy.summary_tokens, policy.summary_read_tokens)
         else:
             made = pick(before, turns, policy.summary_tokens)
-        if made.covered and made.text:
-            self._store_summary(name, old, made.text, turns[: made.covered])
+        if made.covered and made.text and not self._summaries.write(name, old, made.text, turns[: made.covered]):
+            return self._not_summarised(name, turns)
         waiting = len(turns) - made.covered
         return Summarised(id=name, text=made.text, covered=made.covered, waiting=waiting, reason=made.reason)
 
@@ -280,19 +299,14 @@ class ConversationMemory:
         left = self.context(budget, session=session, summary=False).left_out
         return {name for out in left if out.reason == OUTSIDE for name in out.ids}
 
-    def _store_summary(self, session: str, old: Record | None, text: str, turns: Sequence[Kept]) -> None:
-        vectors, _ = self._searcher.vectors([text])
-        sources = dict.fromkeys(
-            (*(old.sources if old else ()), *(Key(self._scope, MESSAGE, turn.id) for turn in turns))
-        )
-        record = Record(
-            key=Key(self._scope, SUMMARY, session),
-            text=text,
-            at=self._clock.now(),
-            data={"session": session, "upto": turns[-1].order},
-            sources=tuple(sources),
-        )
-        self._store.apply([Put(record, vectors[0], old.version if old else ABSENT)])
+    def _not_summarised(self, session: str, turns: Sequence[Kept]) -> Summarised:
+        """Return what is said where a message that the new text was made from is gone: nothing of that text."""
+        kept = self._following.session(session)
+        with kept.lock:
+            self._following.follow(kept, session, self._clock.now())
+            text = kept.summary.text if kept.summary else ""
+            waiting = sum(turn.id in kept.by_id for turn in turns)
+        return Summarised(id=session, text=text, covered=0, waiting=waiting, reason=SOURCE_GONE)
 
 
 def _budget(budget: object, reserve: object) -> int:

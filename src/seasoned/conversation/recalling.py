@@ -1,7 +1,7 @@
 """What is recalled for a query: messages outside the window, in a block inside the newest user message.
 
-They are chosen once for each user message, among what was stored before it, and kept at hand, so that every step of a
-tool loop shows the same bytes.
+They are chosen once for each user message, among what was stored before it, and kept at hand as long as each of them is
+stored as it was, so that every step of a tool loop shows the same bytes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from seasoned.conversation.following import MESSAGE, Session, in_session
 from seasoned.conversation.messages import SYSTEM_ROLES
 from seasoned.conversation.policy import ConversationPolicy
 from seasoned.conversation.units import Turn
-from seasoned.query import Not
-from seasoned.records import Hit, Scope
+from seasoned.query import Not, Query
+from seasoned.records import Hit, Key, Scope
 from seasoned.search import Searcher
 from seasoned.text import likeness
 
@@ -46,6 +46,18 @@ class Asked:
     budget: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What was chosen, and the texts it was made from."""
+
+    shown: Recalled
+    said: dict[Key, str]
+
+
+def nothing_recalled(shown: Collection[str], fits: Callable[[str], bool]) -> None:
+    """Recall nothing: what is asked has no words. The room for it is set aside all the same, so the cut stays."""
+
+
 def recaller(searcher: Searcher, kept: Session, policy: ConversationPolicy, asked: Asked) -> Recall:
     """Return what chooses the block for a question; the session's lock must be held when it is called."""
     key = (
@@ -60,14 +72,21 @@ def recaller(searcher: Searcher, kept: Session, policy: ConversationPolicy, aske
 
     def recall(shown: Collection[str], fits: Callable[[str], bool]) -> Recalled | None:
         known = kept.recalled.get(key)
-        if isinstance(known, Recalled) and fits(known.text):
-            return known
-        found = _shown_block(_chosen(_hits(searcher, policy, asked, shown), policy.recall_k), asked, fits)
+        if isinstance(known, _Choice) and fits(known.shown.text) and _still_stored(searcher, asked.scope, known):
+            return known.shown
+        hits = _chosen(_hits(searcher, policy, asked, shown), policy.recall_k)
+        found = _shown_block(hits, asked, fits)
         if found is not None:
-            kept.remember(key, found)
+            kept.remember(key, _Choice(found, {hit.record.key: hit.text for hit in hits if hit.id in found.ids}))
         return found
 
     return recall
+
+
+def _still_stored(searcher: Searcher, scope: Scope, choice: _Choice) -> bool:
+    """Tell whether each recalled text is there as it was: not removed, changed or past its time."""
+    page = searcher.store.find(Query(scope=scope, keys=tuple(choice.said), k=len(choice.said)))
+    return {hit.record.key: hit.text for hit in page.hits} == choice.said
 
 
 def _hits(searcher: Searcher, policy: ConversationPolicy, asked: Asked, shown: Collection[str]) -> Iterable[Hit]:

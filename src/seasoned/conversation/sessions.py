@@ -6,7 +6,8 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 
-from seasoned.conversation.following import MESSAGE, PAGE, every_page
+from seasoned.conversation.following import MESSAGE, PAGE, ended, every_page, must_reload
+from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Store
 from seasoned.query import Order, Page, Query
 from seasoned.records import Scope
@@ -22,25 +23,41 @@ class SessionInfo:
     last: datetime
 
 
-class Sessions:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A message: its session, when it was said, where it stands, and until when it lasts."""
+
+    session: str
+    at: datetime
+    order: int
+    until: datetime | None
+
+
+class Sessions(StartsAnew):
     """The sessions of one scope; threads share it."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
         self._store = store
         self._scope = scope
+        self.after_fork_in_child()
+        watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """Start with a lock of its own and nothing seen."""
         self._lock = threading.Lock()
         self._cursor: str | None = None
-        self._seen: dict[str, tuple[str, datetime, int]] = {}
+        self._seen: dict[str, _Seen] = {}
 
-    def all(self) -> list[SessionInfo]:
-        """Return the sessions, the one written to last first."""
+    def all(self, now: datetime) -> list[SessionInfo]:
+        """Return the sessions of what is not past its time, the one written to last first."""
         with self._lock:
             self._follow()
             times: dict[str, list[datetime]] = {}
             written: dict[str, int] = {}
-            for session, at, order in self._seen.values():
-                times.setdefault(session, []).append(at)
-                written[session] = max(order, written.get(session, 0))
+            for seen in self._seen.values():
+                if not ended(seen.until, now):
+                    times.setdefault(seen.session, []).append(seen.at)
+                    written[seen.session] = max(seen.order, written.get(seen.session, 0))
         latest = sorted(times, key=lambda name: -written[name])
         return [SessionInfo(name, len(times[name]), min(times[name]), max(times[name])) for name in latest]
 
@@ -48,17 +65,21 @@ class Sessions:
         order = Order.CHANGED if self._store.can.ordered else Order.OLDEST
         if order is Order.OLDEST:
             self._seen.clear()
-        for page in every_page(self._store, self._query(order)):
-            if page.reload:
-                self._seen.clear()
-                self._cursor = None
-                return self._follow()
+        while not self._read(self._query(order)):
+            self._seen.clear()
+            self._cursor = None
+
+    def _read(self, query: Query) -> bool:
+        """Take every page; False where the store no longer knows what was removed since the last look."""
+        for page in every_page(self._store, query):
+            if must_reload(page, query):
+                return False
             self._take(page)
-            self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
-        return None
+            self._cursor = page.cursor or str(page.seq) if query.order is Order.CHANGED else None
+        return True
 
     def _query(self, order: Order) -> Query:
-        return Query(scope=self._scope, kinds=(MESSAGE,), order=order, cursor=self._cursor, k=PAGE)
+        return Query(scope=self._scope, kinds=(MESSAGE,), order=order, cursor=self._cursor, k=PAGE, expired=True)
 
     def _take(self, page: Page) -> None:
         for key in page.gone:
@@ -66,4 +87,4 @@ class Sessions:
         for hit in page.hits:
             session = hit.record.data.get("session")
             if isinstance(session, str):
-                self._seen[hit.id] = (session, hit.record.at, hit.order)
+                self._seen[hit.id] = _Seen(session, hit.record.at, hit.order, hit.record.until)

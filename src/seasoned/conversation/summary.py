@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,6 +57,19 @@ class Progress:
 def summary_message(record: Record) -> Message:
     """Return the system message that stands for what was cut."""
     return {"role": "system", "content": block(SUMMARY_NAME, SUMMARY_NOTE, [Item(text=record.text)])}
+
+
+def covered_order(summary: Record | None, turns: Mapping[str, Kept]) -> int:
+    """Return the place of the last message that a summary covers, -1 where nothing is covered.
+
+    Where that message is gone, it is the newest of the others that the summary was made from.
+    """
+    if summary is None:
+        return -1
+    last = turns.get(str(summary.data.get("upto")))
+    if last is not None:
+        return last.order
+    return max((turns[key.id].order for key in summary.sources if key.id in turns), default=-1)
 
 
 def condense(before: str, turns: Sequence[Kept], most_tokens: int, read_tokens: int) -> Flow[Progress]:

@@ -7,8 +7,8 @@ arrive late are put behind their call; a result without a call, and a call witho
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from seasoned.conversation.cutting import cut_message
@@ -87,9 +87,15 @@ class Layout:
         self._waiting: dict[int, _Call] = {}
         self._orphans: list[str] = []
         self._repeated: list[str] = []
+        self._unverified: set[int] = set()
+        self._trusting = True
 
-    def add(self, turn: Turn) -> None:
-        """Add the next turn."""
+    def add(self, turn: Turn, *, stored: bool = False) -> None:
+        """Add the next turn; `stored` tells that its count was read, not made here."""
+        if stored and self._trusting:
+            self._unverified.add(turn.order)
+        elif stored:
+            turn = self._counted(turn)
         result = result_id(turn.message)
         ids = call_ids(turn.message)
         if turn.role in SYSTEM_ROLES:
@@ -101,6 +107,28 @@ class Layout:
             self._calls.update(dict.fromkeys(ids, call))
         else:
             self._place(Unit((turn,)))
+
+    def verify(self, shown: Iterable[Turn]) -> bool:
+        """Tell whether the stored counts of what is shown are right; each is counted once, and then known."""
+        for turn in shown:
+            if turn.order in self._unverified:
+                if self.counter.one(turn.message) != turn.tokens:
+                    return False
+                self._unverified.discard(turn.order)
+        return True
+
+    def recount(self) -> None:
+        """Count every message anew, and those that come later, since a stored count was wrong."""
+        self.units = [Unit(tuple(self._counted(turn) for turn in unit.turns)) for unit in self.units]
+        for call in self._waiting.values():
+            call.turn, call.results = self._counted(call.turn), [self._counted(turn) for turn in call.results]
+        self._unverified.clear()
+        self._trusting = False
+        for known in (self._ends, self._cut, self.survivors):
+            known.clear()
+
+    def _counted(self, turn: Turn) -> Turn:
+        return replace(turn, tokens=self.counter.one(turn.message))
 
     def _add_system(self, turn: Turn) -> None:
         if any(turn.message == other.message for other in self.system):

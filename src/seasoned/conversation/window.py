@@ -142,14 +142,15 @@ class _Picker:
         left = self.room.advance
         previous = -1
         while True:
-            cut = max(self.first, self._behind(steps * step))
+            behind = self._behind(steps * step)
+            cut = max(self.first, behind)
             if cut >= len(self.ends):
                 return cut
             if self.from_cut(cut) <= space and cut != previous:
                 if left == 0:
                     return cut
                 left, previous = left - 1, cut
-            steps += 1
+            steps = max(steps + 1, self.ends[behind - 1] // step + 1 if behind else 1)
 
     def _behind(self, tokens: int) -> int:
         """Return the place of the first unit before which at least that many tokens stand."""

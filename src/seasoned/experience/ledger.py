@@ -17,6 +17,7 @@ from seasoned.experience.feedback import NEUTRAL
 from seasoned.experience.forms import DECISION, FEEDBACK, TRAJECTORY, Said, entry, said
 from seasoned.experience.policy import ExperiencePolicy
 from seasoned.experience.table import Table
+from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Store
 from seasoned.query import Order, Page, Query
 from seasoned.records import Hit, Scope
@@ -63,14 +64,19 @@ class Book:
         return max(found, key=lambda each: each.when, default=None)
 
 
-class Ledger:
+class Ledger(StartsAnew):
     """The decisions, trajectories and feedback of one scope; threads share it under `lock`."""
 
     def __init__(self, store: Store, scope: Scope, policy: ExperiencePolicy) -> None:
-        self.lock = threading.RLock()
         self._store = store
         self._scope = scope
         self._policy = policy
+        self.after_fork_in_child()
+        watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """Start with a lock of its own and nothing read."""
+        self.lock = threading.RLock()
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -87,13 +93,19 @@ class Ledger:
         order = Order.CHANGED if self._store.can.ordered else Order.OLDEST
         if order is Order.OLDEST or self.decisions.wasted or self.trajectories.wasted:
             self._start_anew()
+        while not self._read(order):
+            self._start_anew()
+        self._credit()
+
+    def _read(self, order: Order) -> bool:
+        """Take in what changed; return False where the removals since the last look are no longer known."""
+        from_nothing = self._cursor is None
         for page in self._pages(order):
-            if page.reload:
-                self._start_anew()
-                return self.follow()
+            if page.reload and not from_nothing:
+                return False
             self._take(page)
             self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
-        return self._credit()
+        return True
 
     def _pages(self, order: Order) -> Iterator[Page]:
         query = Query(scope=self._scope, kinds=KINDS, order=order, cursor=self._cursor, k=PAGE)
