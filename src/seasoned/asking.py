@@ -14,7 +14,6 @@ So its logic is written once. Where the model fails, a `ModelError` is raised at
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import contextlib
 import contextvars
@@ -255,6 +254,8 @@ def _waited(given: object) -> object:
 
 
 async def _aoutcome(model: ResolvedModel, ask: Ask, context: contextvars.Context) -> str | ModelError:
+    import asyncio
+
     cancelled_before = _cancelling()
     try:
         with _as_model_error(ask):
@@ -267,6 +268,8 @@ async def _aoutcome(model: ResolvedModel, ask: Ask, context: contextvars.Context
 
 
 async def _areply(model: ResolvedModel, ask: Ask, context: contextvars.Context) -> str:
+    import asyncio
+
     given: object = ask
     if not model.has_coroutine:
         given = await asyncio.wrap_future(_in_own_thread(context.copy(), partial(_joined, model, ask)))
@@ -331,12 +334,16 @@ def _block(block: object) -> str:
 
 
 def _cancelling() -> int:
+    import asyncio
+
     task = asyncio.current_task()
     return 0 if task is None else task.cancelling()
 
 
 async def _off_loop(context: contextvars.Context, step: Callable[[], T]) -> T:
     """Run `step` in the executor; if cancelled meanwhile, raise only when it has ended."""
+    import asyncio
+
     future = asyncio.get_running_loop().run_in_executor(None, context.run, step)
     try:
         return await asyncio.shield(future)

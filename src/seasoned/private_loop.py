@@ -5,13 +5,15 @@ One for the process and not one a call: an async client keeps connections that b
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import os
 import threading
 from collections.abc import Coroutine
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:  # at run time where it is used: it takes a tenth of the whole import, and only async code needs it
+    import asyncio
 
 T = TypeVar("T")
 
@@ -21,6 +23,8 @@ def wait_for(coroutine: Coroutine[object, object, T]) -> T:
 
     Interrupted, it cancels the coroutine. Called on the private loop it would wait for itself: see `is_private_loop`.
     """
+    import asyncio
+
     future = asyncio.run_coroutine_threadsafe(coroutine, _PRIVATE.running())
     try:
         return future.result()
@@ -47,6 +51,8 @@ class _PrivateLoop:
         return None if self._thread is None else self._thread.ident
 
     def running(self) -> asyncio.AbstractEventLoop:
+        import asyncio
+
         with self._lock:
             if self._loop is None or self._pid != os.getpid():
                 self._loop, self._pid = asyncio.new_event_loop(), os.getpid()
@@ -65,6 +71,8 @@ class _PrivateLoop:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    import asyncio
+
     asyncio.set_event_loop(loop)
     stopped = False
     while not stopped:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -17,6 +16,8 @@ def _threaded(
     verb: Callable[Concatenate[ExperienceMemory, P], R],
 ) -> Callable[Concatenate[AsyncExperienceMemory, P], Awaitable[R]]:
     async def call(self: AsyncExperienceMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        import asyncio
+
         return await asyncio.to_thread(verb, self.memory, *args, **kwargs)
 
     call.__name__, call.__doc__ = verb.__name__, verb.__doc__
@@ -54,4 +55,6 @@ class AsyncExperienceMemory:
         self, prompts: Sequence[Prompt], completions: Sequence[Prompt], **columns: object
     ) -> list[float]:
         """Return a reward for each completion; see `ExperienceMemory.reward_human_feedback`."""
+        import asyncio
+
         return await asyncio.to_thread(self.memory.reward_human_feedback, prompts, completions, **columns)
