@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Final, Self
-from uuid import uuid4
 
 from seasoned.arguments import check_type, checked_ids, checked_kinds
 from seasoned.conversation import ConversationMemory, ConversationPolicy
@@ -20,7 +19,7 @@ from seasoned.explain import Explanation, explain
 from seasoned.forgetting import Selection, finish_erasures, forget, source_key
 from seasoned.locations import open_store
 from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
-from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep
+from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep, new_id
 from seasoned.query import Compare, Op, Order, Page, Query, Where, both, parse_filter
 from seasoned.ranking import Blend
 from seasoned.records import JSON, Hit, Key, Scope
@@ -39,11 +38,6 @@ ENGINE_FIGURES: Final = ("engine", "schema", "file_bytes", "log_bytes")
 """What `stats` says of the engine; its counts over all scopes are for who runs it: `memory.store.stats()`."""
 
 _LOG: Final = logging.getLogger("seasoned.memory")
-
-
-def new_id() -> str:
-    """Return a random id of 32 hexadecimal digits."""
-    return uuid4().hex
 
 
 class Memory:

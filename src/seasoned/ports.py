@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,11 @@ class SystemClock:
 
 IdSource: TypeAlias = Callable[[], str]
 """Gives a new id at each call, unlike any before."""
+
+
+def new_id() -> str:
+    """Return a random id of 32 hexadecimal digits."""
+    return uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from seasoned.cli.shown import receipt_json, receipt_table, report_json, report_
 from seasoned.errors import BundleError, InvalidInput
 from seasoned.memory import Memory
 from seasoned.records import JSON
+from seasoned.results import Receipt
 from seasoned.transfer.importers import Format
 from seasoned.transfer.importers import Progress as Report
 from seasoned.transfer.importing import ImportReport, import_file
@@ -117,11 +118,16 @@ def forget(
             dry_run=not yes,
             hard=hard,
         )
+    _show_receipt(shell, receipt)
+
+
+def _show_receipt(shell: Shell, receipt: Receipt) -> None:
+    """Show what was forgotten or would be; exit code 3 where nothing fits or something waits."""
     if shell.options.json:
         shell.write_json(receipt_json(receipt))
     elif receipt.total:
         shell.out.print(receipt_table(receipt))
-        if not yes:
+        if receipt.dry_run:
             say(shell.err, "nothing is forgotten yet; add --yes to do it")
     if not receipt.total:
         say(shell.err, "nothing fits")
