@@ -99,10 +99,8 @@ def test_an_empty_file_becomes_a_store(tmp_path):
 
 def listed_of(path):
     """What a store at this path lists."""
-    store = SQLiteStore(path)
-    found = listed(store)
-    store.close()
-    return found
+    with closing(SQLiteStore(path)) as store:
+        return listed(store)
 
 
 @pytest.mark.parametrize("path", ["nowhere/agent.db", "."], ids=["no folder", "a folder"])
