@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seasoned.columns import Column
-from seasoned.ports import Fingerprint, Vectors
+from seasoned.ports import Fingerprint
 from seasoned.postings import Postings
 from seasoned.ranking import Layout
 from seasoned.records import from_micros
@@ -390,9 +390,3 @@ def text_digest(row: Row) -> int:
     """Return 63 bits that tell apart what is indexed of rows: day, speaker and text."""
     indexed = f"{row.at // _DAY}\0{row.name or ''}\0{row.text}".encode()
     return int.from_bytes(blake2b(indexed, digest_size=8).digest(), "big") >> 1
-
-
-def query_floats(vector: Vectors) -> Floats:
-    """Return the first row of a query's vectors."""
-    first: Floats = vector.values[0]
-    return first

@@ -18,11 +18,11 @@ from seasoned.experience import ExperienceMemory
 from seasoned.explain import Explanation, explain
 from seasoned.forgetting import Selection, finish_erasures, forget, source_key
 from seasoned.locations import open_store
-from seasoned.notes import SUPERSEDED, WHEN, Notes, Revision, age_limit
+from seasoned.notes import SUPERSEDED, Notes, Revision, age_limit
 from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep, new_id
 from seasoned.query import Compare, Op, Order, Page, Query, Where, both, parse_filter
 from seasoned.ranking import Blend
-from seasoned.records import JSON, Hit, Key, Scope
+from seasoned.records import JSON, WHEN, Hit, Key, Scope
 from seasoned.reembedding import reembed
 from seasoned.results import Added, Receipt
 from seasoned.runs import RunMemory

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Final
 
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
 from seasoned.ports import ABSENT, Clock, IdSource, Put, Store
 from seasoned.query import Order, Page, Query, both, parse_filter
-from seasoned.records import JSON, MAX_ID, Hit, Key, Record, Scope, checked_id, clean_text, finite, instant
+from seasoned.records import JSON, MAX_ID, WHEN, Hit, Key, Record, Scope, checked_id, clean_text, finite, instant
 from seasoned.results import Added, Status
 from seasoned.search import Searcher
 
@@ -27,7 +27,6 @@ RESERVED: Final = (
 )
 """Kinds that `remember` does not write."""
 
-WHEN: TypeAlias = datetime | date | str | int | float | None
 _RETRIES: Final = 8
 
 

@@ -104,6 +104,19 @@ def _check_type(value: object, kind: type, what: str) -> None:
         raise WrongType(f"{what} is of {kind.__name__} or None, not {value!r:.80}")
 
 
+def cursor_number(cursor: str | None) -> int | None:
+    """Return the number that a cursor of an engine of ours writes in digits, None for none.
+
+    Raises:
+        InvalidInput: it was written by something else.
+    """
+    if cursor is None:
+        return None
+    if not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+        raise InvalidInput(f"{cursor!r} is not a cursor of this store")
+    return int(cursor)
+
+
 def checked_k(k: object) -> int:
     """Return `k` if it is a number of hits that may be asked for.
 
@@ -142,5 +155,5 @@ class Page:
 
 __all__ = [
     "MAX_FILTER_DEPTH", "MAX_K", "And", "Compare", "Filter", "Not", "Op", "Or", "Order", "Page", "Query", "Where",
-    "both", "checked_k", "matches", "parse_filter",
+    "both", "checked_k", "cursor_number", "matches", "parse_filter",
 ]  # fmt: skip

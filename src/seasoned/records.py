@@ -132,6 +132,10 @@ def _json_key(key: object) -> str:
     return clean_text(key)
 
 
+WHEN: TypeAlias = datetime | date | str | int | float | None
+"""A time as callers have it; see `instant`."""
+
+
 def instant(value: object, *, default: datetime | None = None) -> datetime:
     """Return an aware UTC instant from what callers have.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from typing import Final, TypeAlias
+from datetime import datetime
+from typing import Final
 
 from seasoned.conversation.assembly import without_block
 from seasoned.conversation.following import MESSAGE
@@ -13,12 +13,10 @@ from seasoned.conversation.messages import Parsed, is_blank, message_text, parse
 from seasoned.errors import Conflict, InvalidInput, WrongType
 from seasoned.ports import ABSENT, IdSource, Put, Store
 from seasoned.query import Query
-from seasoned.records import Key, Record, Scope, checked_id, instant
+from seasoned.records import WHEN, Key, Record, Scope, checked_id, instant
 from seasoned.results import Added, Status
 from seasoned.search import Searcher
 from seasoned.tokens import Counter
-
-WHEN: TypeAlias = datetime | date | str | int | float | None
 
 RETRIES: Final = 8
 """How often a write is tried again where another writer was faster."""

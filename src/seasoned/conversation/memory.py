@@ -9,7 +9,7 @@ from typing import Literal
 
 from seasoned.asking import Flow, Model, run
 from seasoned.context import Context
-from seasoned.conversation.adding import RETRIES, WHEN, Writer, drafted
+from seasoned.conversation.adding import RETRIES, Writer, drafted
 from seasoned.conversation.assembly import OUTSIDE, Recall, Wanted, assemble
 from seasoned.conversation.following import (
     MESSAGE,
@@ -33,7 +33,7 @@ from seasoned.forgetting import Selection, forget
 from seasoned.notes import SUPERSEDED, age_limit
 from seasoned.ports import Clock, IdSource, Message, Put, Store
 from seasoned.query import Compare, Not, Op, Order, Query, Where, both, parse_filter
-from seasoned.records import Hit, Key, Scope, checked_id, instant
+from seasoned.records import WHEN, Hit, Key, Scope, checked_id, instant
 from seasoned.results import Added, Receipt
 from seasoned.search import Hits, Searcher, says_something
 

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from seasoned.errors import InvalidInput, WrongType
-from seasoned.notes import WHEN
-from seasoned.records import Key, checked_id, clean_text, finite, instant
+from seasoned.records import WHEN, Key, checked_id, clean_text, finite, instant
 
 Floor: TypeAlias = float | Literal["policy"] | None
 """The least reward: a number, None for no floor, or that of the policy."""

@@ -21,10 +21,9 @@ from seasoned.experience.policy import ExperiencePolicy
 from seasoned.experience.preseed import GLOB, Preseeded, export_preseed, preseed
 from seasoned.experience.ratings import Ratings
 from seasoned.experience.similar import Finder, Wanted
-from seasoned.notes import WHEN
 from seasoned.ports import ABSENT, Clock, IdSource, Put, Store
 from seasoned.query import checked_k
-from seasoned.records import JSON, Key, Scope, checked_id, instant
+from seasoned.records import JSON, WHEN, Key, Scope, checked_id, instant
 from seasoned.results import Added, Status
 from seasoned.search import Searcher
 

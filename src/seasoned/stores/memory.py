@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from seasoned.arms import Ranked, Wanted, rank
-from seasoned.errors import InvalidInput, StoreClosed
+from seasoned.errors import StoreClosed
 from seasoned.forks import watch
 from seasoned.index import ScopeIndex
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, Remove, SystemClock
-from seasoned.query import Order, Page, Query, matches
+from seasoned.query import Order, Page, Query, cursor_number, matches
 from seasoned.ranking import DEFAULT as DEFAULT_BLEND
 from seasoned.records import JSON, Hit, Key, Scope, to_micros
 from seasoned.stores.embedded import CACHE_BYTES, Indexes, merged
@@ -158,7 +158,7 @@ class MemoryStore:
         return key.scope == query.scope or (query.subtree and query.scope.holds(key.scope))
 
     def _in_order(self, query: Query, now: int) -> Page:
-        after = _cursor(query.cursor)
+        after = cursor_number(query.cursor)
         if query.order is Order.CHANGED:
             return self._changed(query, now, after or 0)
         hits = [one.hit for one in self._answering(query, now)]
@@ -227,11 +227,3 @@ def _answers(one: Stored, query: Query, now: int) -> bool:
         and (query.lacking is None or (record.text.strip() != "" and query.lacking not in one.vectors))
         and matches(query.where, record)
     )
-
-
-def _cursor(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    if not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise InvalidInput(f"{cursor!r} is not a cursor of this store")
-    return int(cursor)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from seasoned.credits import credited_data
-from seasoned.errors import Conflict, NotFound, WrongType
+from seasoned.errors import NotFound, WrongType
 from seasoned.index import NEVER, Row, ScopeIndex
-from seasoned.ports import ABSENT, Change, Credit, Expect, Fingerprint, Put, Remove, Vectors
+from seasoned.ports import Change, Credit, Fingerprint, Put, Remove, Vectors
 from seasoned.records import Hit, Key, Record, Scope, finite, from_micros, is_odd, text_field, to_micros
 from seasoned.stores.embedded import Changes
 from seasoned.text import Analyser
+from seasoned.versions import check_version
 
 
 @dataclass(slots=True)
@@ -127,7 +128,7 @@ class Writing:
     def _put(self, put: Put) -> tuple[int, int]:
         key = put.record.key
         found = self._found(key)
-        _check(key, put.expect, found)
+        check_version(key, put.expect, None if found is None else found.hit.record.version)
         vectors = dict(found.vectors) if found is not None and found.hit.text == put.record.text else {}
         if put.vectors is not None:
             vectors[str(put.vectors.fingerprint)] = _bytes(put.vectors)
@@ -176,7 +177,7 @@ class Writing:
 
     def _remove(self, remove: Remove) -> tuple[int, int]:
         found = self._found(remove.key)
-        _check(remove.key, remove.expect, found)
+        check_version(remove.key, remove.expect, None if found is None else found.hit.record.version)
         return (0, self._delete(remove.key)) if found is not None else (0, 0)
 
     def _delete(self, key: Key) -> int:
@@ -188,14 +189,6 @@ class Writing:
         space.gone.append((seq, old.hit.order, key))
         self._undo.append(space.gone.pop)
         return seq
-
-
-def _check(key: Key, expect: Expect, found: Stored | None) -> None:
-    if expect is None:
-        return
-    version = found.hit.record.version if found is not None else None
-    if (expect is ABSENT and version is not None) or (expect is not ABSENT and version != expect):
-        raise Conflict(key, expected=expect, found="none" if version is None else version)
 
 
 def _bytes(vectors: Vectors) -> bytes:

@@ -9,11 +9,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from seasoned.errors import InvalidInput
 from seasoned.filters import And, Compare, Filter, Op
 from seasoned.index import NEVER, Row, ScopeIndex
 from seasoned.ports import Fingerprint
-from seasoned.query import Order, Page, Query
+from seasoned.query import Order, Page, Query, cursor_number
 from seasoned.records import JSON, ODD, Hit, Key, Scope, is_odd, text_field, trusted_key
 from seasoned.stores.embedded import Changes
 from seasoned.stores.sqlite.blobs import load_index
@@ -124,7 +123,7 @@ def in_order(db: sqlite3.Connection, query: Query, now: int) -> Page:
         Order.CHANGED: ("record.seq", ">", "ASC"),
     }[query.order]
     sql, bound = conditions(query, now)
-    after = _cursor(query.cursor)
+    after = cursor_number(query.cursor)
     if after is not None:
         sql, bound = f"{sql} AND {column} {sign} ?", [*bound, after]
     found = db.execute(
@@ -136,14 +135,6 @@ def in_order(db: sqlite3.Connection, query: Query, now: int) -> Page:
     last = raws[: query.k][-1][4 if query.order is Order.CHANGED else 0] if raws else 0
     page = replace(read, cursor=str(last) if more else None)
     return _with_removals(db, query, page, after or 0, last if more else None) if query.order is Order.CHANGED else page
-
-
-def _cursor(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    if not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
-        raise InvalidInput(f"{cursor!r} is not a cursor of this store")
-    return int(cursor)
 
 
 def _with_removals(db: sqlite3.Connection, query: Query, page: Page, after: int, end: int | None) -> Page:

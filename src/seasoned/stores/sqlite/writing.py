@@ -10,10 +10,11 @@ from typing import Final
 
 from seasoned.credits import credited_data
 from seasoned.errors import Conflict, NotFound, StoreError, WrongType
-from seasoned.ports import ABSENT, Applied, Change, Credit, Expect, Put, Remove, Vectors
+from seasoned.ports import ABSENT, Applied, Change, Credit, Put, Remove, Vectors
 from seasoned.records import Key, Scope, finite
 from seasoned.stores.sqlite.rows import encode_json, encode_key, space_id, values
 from seasoned.stores.sqlite.schema import ROWS, SPACE_BITS
+from seasoned.versions import check_version
 
 GONE_KEPT: Final = 100_000
 """Removals further back than so many changes of their scope are no longer listed; a reader behind them reloads."""
@@ -85,7 +86,7 @@ class Writing:
         key = put.record.key
         found = None if put.expect is ABSENT else self._found(key)
         if put.expect is not None and put.expect is not ABSENT:
-            _check(key, put.expect, found)
+            check_version(key, put.expect, None if found is None else found[1])
         return self._insert(put) if found is None else self._update(put, found)
 
     def _found(self, key: Key) -> Found | None:
@@ -177,7 +178,7 @@ class Writing:
     def _remove(self, remove: Remove) -> tuple[int, int]:
         found = self._found(remove.key)
         if remove.expect is not None:
-            _check(remove.key, remove.expect, found)
+            check_version(remove.key, remove.expect, None if found is None else found[1])
         return (0, self._delete(remove.key, found[0])) if found is not None else (0, 0)
 
     def _delete(self, key: Key, row: int) -> int:
@@ -203,9 +204,3 @@ class Writing:
 
 def _key(change: Change) -> Key:
     return change.record.key if isinstance(change, Put) else change.key
-
-
-def _check(key: Key, expect: Expect, found: Found | None) -> None:
-    version = found[1] if found is not None else None
-    if (expect is ABSENT and version is not None) or (expect is not ABSENT and version != expect):
-        raise Conflict(key, expected=expect, found="none" if version is None else version)
