@@ -6,27 +6,26 @@ import builtins
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 from types import TracebackType
 from typing import Final, Self
 
-from seasoned.arguments import check_type, checked_ids, checked_kinds
+from seasoned.arguments import check_type
 from seasoned.conversation import ConversationMemory, ConversationPolicy
 from seasoned.embedders import EmbedderSpec, resolve
-from seasoned.errors import StoreClosed, StoreError
+from seasoned.errors import StoreError
 from seasoned.experience import ExperienceMemory
-from seasoned.explain import Explanation, explain
-from seasoned.forgetting import Selection, finish_erasures, forget, source_key
+from seasoned.forgetting import finish_erasures
 from seasoned.locations import open_store
-from seasoned.notes import SUPERSEDED, Notes, Revision, age_limit
+from seasoned.notes import LAYERS, SUPERSEDED, Notes
+from seasoned.playbook import Playbook
 from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep, new_id
-from seasoned.query import Compare, Op, Order, Page, Query, Where, both, parse_filter
+from seasoned.query import Query
 from seasoned.ranking import Blend
-from seasoned.records import JSON, WHEN, Hit, Key, Scope
+from seasoned.records import JSON, Scope
 from seasoned.reembedding import reembed
-from seasoned.results import Added, Receipt
 from seasoned.runs import RunMemory
-from seasoned.search import Hits, Searcher
+from seasoned.scoped import ScopedRecords
+from seasoned.search import Searcher
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
 from seasoned.transfer.bundle import Progress, Transferred, export, import_bundle
@@ -40,7 +39,7 @@ ENGINE_FIGURES: Final = ("engine", "schema", "file_bytes", "log_bytes")
 _LOG: Final = logging.getLogger("seasoned.memory")
 
 
-class Memory:
+class Memory(ScopedRecords):
     """All that an agent remembers in one scope, over one store.
 
     `location` is a file path (created for its owner alone), a URL, a store, or None to keep all in this process.
@@ -56,9 +55,6 @@ class Memory:
         StoreError: the store cannot be opened; see its subclasses.
         MissingExtra: the embedder needs a package that is not installed.
     """
-
-    scope: Scope
-    """Whose memory it is."""
 
     def __init__(
         self,
@@ -98,6 +94,7 @@ class Memory:
         )
         self._runs = RunMemory(store, scope, searcher=searcher, clock=self._clock)
         self._experience = ExperienceMemory(store, scope, searcher, self._clock, ids)
+        self._playbook = Playbook(store, scope=scope, searcher=searcher, clock=self._clock, ids=ids)
 
     @property
     def store(self) -> Store:
@@ -117,6 +114,12 @@ class Memory:
         return self._experience
 
     @property
+    def playbook(self) -> Playbook:
+        """Advice that grows with every run: entries, what they did for those who used them, and every change."""
+        self._check_open()
+        return self._playbook
+
+    @property
     def runs(self) -> RunMemory:
         """What happened in runs of many turns: turns, atoms, episodes, lessons."""
         self._check_open()
@@ -129,156 +132,6 @@ class Memory:
         made._owns_store = False
         made._assemble(self._store, self.scope.within(*parts), self._searcher, self._policy, self._ids)
         return made
-
-    def remember(
-        self,
-        text: str,
-        kind: str = "note",
-        tags: Sequence[str] = (),
-        at: WHEN = None,
-        until: WHEN = None,
-        worth: float = 0.0,
-        *,
-        id: str | None = None,  # noqa: A002  # the field's name everywhere
-        data: Mapping[str, JSON] | None = None,
-        sources: Sequence[Key] = (),
-    ) -> Added:
-        """Write a note, and say what became of it.
-
-        `kind` is any word of yours. `tags` are found by `where={"data.tags": "x"}`. `at` is when it happened (now),
-        `until` when it ends to exist. `worth` ranks. Without `id` every call writes a new note; with one that is
-        there already nothing changes and the status is `duplicate`. `sources` are the records it was derived from.
-
-        Raises:
-            InvalidInput: a blank text, a reserved kind, a number that is not finite.
-            WrongType: an argument of another type.
-        """
-        self._check_open()
-        draft = self._notes.draft(
-            text, kind=kind, id=id, tags=tags, data=data, sources=sources, at=at, until=until, worth=worth
-        )
-        return self._notes.remember(draft, given_id=id is not None)
-
-    def get(self, id: str, kind: str | None = None) -> Hit:  # noqa: A002  # the field's name everywhere
-        """Return the record with this id.
-
-        Raises:
-            NotFound: there is none in this scope.
-        """
-        self._check_open()
-        return self._notes.get(id, kind)
-
-    def list(
-        self,
-        where: Where = None,
-        cursor: str | None = None,
-        *,
-        k: int = 100,
-        kinds: Sequence[str] = (),
-        newest: bool = False,
-        subtree: bool = False,
-    ) -> Page:
-        """Return a page of records as they were first written; `page.cursor` asks for the next, None at the end.
-
-        Old versions are left out unless `kinds` names "superseded".
-        """
-        self._check_open()
-        order = Order.NEWEST if newest else Order.OLDEST
-        return self._notes.page(self._query(where, kinds, subtree=subtree, cursor=cursor, k=k, order=order))
-
-    def count(self, where: Where = None, *, kinds: Sequence[str] = (), subtree: bool = False) -> int:
-        """Return how many records there are, old versions left out unless `kinds` names "superseded"."""
-        self._check_open()
-        return self._notes.page(self._query(where, kinds, subtree=subtree, count=True)).count or 0
-
-    def _query(self, where: Where, kinds: Sequence[str], **rest: object) -> Query:
-        old = None if kinds else Compare("kind", Op.NE, SUPERSEDED)
-        return Query(scope=self.scope, kinds=checked_kinds(kinds), where=both(old, parse_filter(where)), **rest)  # type: ignore[arg-type]  # named above
-
-    def update(self, id: str, kind: str | None = None, **changes: object) -> Hit:  # noqa: A002  # the field's name everywhere
-        """Write a new version of a record and return it; the old one is kept in its history and found no more.
-
-        `changes` are any of text, tags, data (whole), at, until, worth.
-
-        Raises:
-            NotFound: there is none in this scope.
-            WrongType: a field that does not exist, or of another type.
-        """
-        self._check_open()
-        return self._notes.update(id, kind, changes)
-
-    def history(self, id: str, kind: str | None = None) -> builtins.list[Revision]:  # noqa: A002  # the field's name everywhere
-        """Return the versions of a record, oldest first."""
-        self._check_open()
-        return self._notes.history(id, kind)
-
-    def explain(self, id: str, kind: str | None = None) -> Explanation:  # noqa: A002  # the field's name everywhere
-        """Return a record with what it was made from, and that from what, down to verbatim turns and messages.
-
-        Raises:
-            NotFound: there is none in this scope.
-        """
-        self._check_open()
-        return explain(self._store, self.scope, id, () if kind is None else (kind,))
-
-    def recall(
-        self, query: str, k: int = 10, *, kinds: Sequence[str] = (), where: Where = None, subtree: bool = False
-    ) -> Hits:
-        """Return the k best hits of any kind, best first, each with `why`; with `subtree` from the scopes below too.
-
-        Raises:
-            InvalidInput: a blank query, k below 1, an unknown field or operator.
-            WrongType: an argument of another type.
-        """
-        self._check_open()
-        return self._searcher.search(
-            query, k=k, scope=self.scope, subtree=subtree, kinds=checked_kinds(kinds), where=parse_filter(where)
-        )
-
-    def scopes(self) -> builtins.list[Scope]:
-        """Return the scopes below this one, itself included, that hold records."""
-        self._check_open()
-        return [*self._store.find(Query(scope=self.scope, subtree=True, scopes=True)).scopes]
-
-    def forget(
-        self,
-        id: str | Sequence[str] | None = None,  # noqa: A002  # the field's name everywhere
-        *,
-        session: str | None = None,
-        before: WHEN = None,
-        older_than: timedelta | float | None = None,
-        source: Key | tuple[str, str] | None = None,
-        kinds: Sequence[str] = (),
-        where: Where = None,
-        everything: bool = False,
-        subtree: bool = False,
-        dry_run: bool = False,
-        hard: bool = False,
-    ) -> Receipt:
-        """Remove records that pass every condition given, with their old versions and what was derived from them.
-
-        `id` one or several; `session`; `before` an instant or `older_than` an age (a number is in days), by `at`;
-        `source` a record they were derived from; `kinds`; `where`; or `everything` of the scope. With `subtree` in
-        the scopes below too. `dry_run` changes nothing and says what would go. `hard` erases: no byte stays in rows,
-        vectors, indexes or the write-ahead log, and the receipt says what went from where and what is `pending`.
-
-        Raises:
-            InvalidInput: no condition.
-            NotFound: an id that is not there; nothing was forgotten.
-        """
-        self._check_open()
-        selection = Selection(
-            scope=self.scope,
-            ids=checked_ids(id),
-            session=session,
-            before=age_limit(self._clock.now(), older_than, before),
-            source=source_key(self.scope, source),
-            kinds=checked_kinds(kinds),
-            where=parse_filter(where),
-            everything=everything,
-            subtree=subtree,
-        )
-        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Give a vector to every record of the scope and those below it that has none in the embedder's space.
@@ -311,7 +164,7 @@ class Memory:
         `by_kind` counts kinds of the caller's own as "other"; `embedder` is None while it cannot be asked.
         """
         self._check_open()
-        counts = {kind: self.count(kinds=(kind,), subtree=True) for kind in ("message", "note", "summary", SUPERSEDED)}
+        counts = {kind: self.count(kinds=(kind,), subtree=True) for kind in ("note", *LAYERS, SUPERSEDED)}
         records, space = self.count(subtree=True), self._searcher.space
         counts["other"] = records - sum(number for kind, number in counts.items() if kind != SUPERSEDED)
         engine: Mapping[str, JSON] = self._store.stats() if isinstance(self._store, Upkeep) else {}
@@ -374,10 +227,6 @@ class Memory:
 
     def __repr__(self) -> str:
         return f"Memory({type(self._store).__name__}, scope={tuple(self.scope)!r}{', closed' if self._closed else ''})"
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreClosed("this memory was closed")
 
     def _upkeep(self) -> Upkeep:
         if not isinstance(self._store, Upkeep):

@@ -18,13 +18,22 @@ from seasoned.search import Searcher
 SUPERSEDED: Final = "superseded"
 """The kind of the versions that an update replaced; they are never searched."""
 
-RESERVED: Final = (
-    SUPERSEDED,
-    "message",
-    "summary",
+LAYERS: Final = (
+    *("message", "summary"),
     *("turn", "atom", "episode", "lesson", "run", "profile"),
     *("decision", "trajectory", "feedback"),
+    "entry",
+    "langgraph_item",
 )
+"""Kinds that the four memories and the integrations write, and that a person reads."""
+
+BOOKKEEPING: Final = (
+    SUPERSEDED,
+    *(f"playbook-{part}" for part in ("head", "change", "step", "id", "by", "layout", "paper", "refined")),
+)
+"""Kinds that the memories keep for themselves: never found, and listed and counted only where they are named."""
+
+RESERVED: Final = (*LAYERS, *BOOKKEEPING)
 """Kinds that `remember` does not write."""
 
 _RETRIES: Final = 8

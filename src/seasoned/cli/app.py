@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from seasoned.cli import demo, experience, reading, runs, writing
+from seasoned.cli import adapt, demo, experience, playbook, reading, runs, writing
 from seasoned.cli.shell import AsJson, Db, Debug, EmbedderName, ScopeParts, command, options_of, prepare_streams
 
 EPILOG = (
@@ -41,6 +41,7 @@ _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "lessons": runs.lessons,
     "decisions": experience.decisions,
     "feedback": experience.feedback,
+    "adapt": adapt.adapt,
     "demo": demo.demo,
 }
 for name, function in _COMMANDS.items():
@@ -49,6 +50,7 @@ for name, function in _COMMANDS.items():
 _run_app = typer.Typer(help="One run.", no_args_is_help=True)
 _run_app.command("show", epilog=EPILOG)(command(runs.show))
 app.add_typer(_run_app, name="run")
+app.add_typer(playbook.playbook_app, name="playbook")
 
 
 def run() -> None:

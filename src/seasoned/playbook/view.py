@@ -1,0 +1,186 @@
+"""What a process keeps at hand of a scope's playbook, following the store."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from seasoned.errors import InvalidInput
+from seasoned.forks import StartsAnew, watch
+from seasoned.playbook.entries import ENTRY, OTHERS, Entry, checked_content, checked_section, from_record, number_of
+from seasoned.playbook.journal import HEAD, NAME, PAGE, Head, Name, read_head, read_name
+from seasoned.ports import Store
+from seasoned.query import Order, Page, Query
+from seasoned.records import Hit, Key, Scope
+
+Same: TypeAlias = tuple[str, str, str]
+"""What makes two entries the same advice: section, content and outcome."""
+
+_LOG: Final = logging.getLogger("seasoned.playbook")
+
+
+def same(entry: Entry) -> Same:
+    """Return what makes another entry the same advice."""
+    return entry.section, entry.content, entry.outcome
+
+
+def unversioned(entry: Entry) -> Entry:
+    """Return an entry as the history has it, without the version of its record."""
+    return replace(entry, version=0)
+
+
+class View(StartsAnew):
+    """The entries, ids and head of one scope; threads share it under `lock`, and write one after the other."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+        self.seq = 0
+        self.after_fork_in_child()
+        watch(self)
+
+    def after_fork_in_child(self) -> None:
+        """Start with locks of its own and nothing read."""
+        self.lock = threading.RLock()
+        self.writing = threading.RLock()
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.aliases: dict[str, str] = {}
+        self.same: dict[Same, dict[str, None]] = {}
+        self.names: dict[str, Name] = {}
+        self.head = Head()
+        self.ids = 0
+        self.floor = 0
+        self._first: dict[str, int] = {}
+        self._ordered: list[str] | None = None
+        self._cursor: str | None = None
+
+    @property
+    def number(self) -> int:
+        """The number of the last change."""
+        return max(self.head.number, self.floor)
+
+    def resolve(self, name: str) -> str | None:
+        """Return the id of the entry that an id names now; None where there is none."""
+        if name in self.entries:
+            return name
+        into = self.entries.get(self.aliases.get(name, ""))
+        return into.id if into is not None else None
+
+    def ordered(self) -> list[Entry]:
+        """Return the entries in the order in which they were first written."""
+        if self._ordered is None:
+            self._ordered = sorted(self.entries, key=self._place)
+        return [self.entries[name] for name in self._ordered]
+
+    def _place(self, name: str) -> tuple[int, int, int]:
+        known = self.names.get(name)
+        return (*(known.place if known is not None else (0, 0)), self._first.get(name, 0))
+
+    def follow(self) -> None:
+        """Read what changed since the last look; `lock` must be held."""
+        if not self._store.can.ordered:
+            before = self.entries
+            self._start_anew()
+            self._read(Order.OLDEST)
+            self.seq += before != self.entries
+            return
+        while not self._read(Order.CHANGED):
+            self._start_anew()
+
+    def _read(self, order: Order) -> bool:
+        """Take in what changed; return False where the removals since the last look are no longer known."""
+        from_nothing = self._cursor is None
+        for page in self._pages(order):
+            if page.reload and not from_nothing:
+                return False
+            self._take(page)
+            self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
+        return True
+
+    def _pages(self, order: Order) -> Iterator[Page]:
+        query = Query(scope=self._scope, kinds=(ENTRY, NAME, HEAD), order=order, cursor=self._cursor, k=PAGE)
+        while True:
+            page = self._store.find(query)
+            yield page
+            if page.cursor is None:
+                return
+            query = replace(query, cursor=page.cursor)
+
+    def _take(self, page: Page) -> None:
+        for key in page.gone:
+            self._drop(key)
+            if key.kind == ENTRY:
+                self.seq = max(self.seq, page.seq)
+        for hit in page.hits:
+            self._take_one(hit)
+
+    def _drop(self, key: Key) -> None:
+        self._ordered = None
+        if key.kind == ENTRY:
+            self._drop_entry(key.id)
+        elif key.kind == NAME:
+            self.names.pop(key.id, None)
+        elif key.kind == HEAD:
+            self.head = Head()
+
+    def _take_one(self, hit: Hit) -> None:
+        record = hit.record
+        if record.key.kind == HEAD:
+            self.head = read_head(record)
+            self.ids = max(self.ids, self.head.ids)
+            return
+        self.ids = max(self.ids, number_of(hit.id))
+        if record.key.kind == NAME:
+            self._ordered = self._ordered if hit.id in self.names else None
+            self.names[hit.id] = read_name(hit)
+            return
+        self.seq = max(self.seq, hit.seq)
+        self._drop_entry(hit.id)
+        entry = _readable(hit)
+        if entry is not None:
+            self._take_entry(entry, hit.order)
+
+    def _take_entry(self, entry: Entry, order: int) -> None:
+        if self._first.get(entry.id) != order:
+            self._ordered = None
+        self.entries[entry.id] = entry
+        self._first[entry.id] = order
+        self.same.setdefault(same(entry), {})[entry.id] = None
+        for alias in entry.aliases:
+            self.aliases[alias] = entry.id
+
+    def _drop_entry(self, name: str) -> None:
+        old = self.entries.pop(name, None)
+        if old is None:
+            return
+        alike = self.same[same(old)]
+        del alike[name]
+        if not alike:
+            del self.same[same(old)]
+        for alias in old.aliases:
+            if self.aliases.get(alias) == name:
+                del self.aliases[alias]
+
+
+def _readable(hit: Hit) -> Entry | None:
+    """Return the entry of a record; None where it says nothing or cannot be one."""
+    try:
+        entry = from_record(hit.record)
+        checked_content(entry.content)
+        return replace(entry, section=_section(entry.section))
+    except (InvalidInput, TypeError, OverflowError) as error:  # a `WrongType` is a TypeError
+        _LOG.warning("%s is no entry and is left out: %s", hit.record.key, error)
+        return None
+
+
+def _section(section: str) -> str:
+    try:
+        return checked_section(section)
+    except InvalidInput:
+        return OTHERS

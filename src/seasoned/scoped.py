@@ -1,0 +1,185 @@
+"""What can be done with the records of one scope, whatever their kind: write, read, find, change, explain, forget."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from seasoned.arguments import checked_ids, checked_kinds
+from seasoned.errors import StoreClosed
+from seasoned.explain import Explanation, explain
+from seasoned.forgetting import Selection, forget, source_key
+from seasoned.notes import BOOKKEEPING, SUPERSEDED, Notes, Revision, age_limit
+from seasoned.ports import Clock, Store
+from seasoned.query import Compare, Not, Op, Order, Page, Query, Where, both, parse_filter
+from seasoned.records import JSON, WHEN, Hit, Key, Scope
+from seasoned.results import Added, Receipt
+from seasoned.search import Hits, Searcher
+
+
+class ScopedRecords:
+    """The records of one scope over one store; after it is closed every verb raises `StoreClosed`."""
+
+    scope: Scope
+    """Whose records they are."""
+
+    _store: Store
+    _searcher: Searcher
+    _notes: Notes
+    _clock: Clock
+    _closed: bool
+
+    def remember(
+        self,
+        text: str,
+        kind: str = "note",
+        tags: Sequence[str] = (),
+        at: WHEN = None,
+        until: WHEN = None,
+        worth: float = 0.0,
+        *,
+        id: str | None = None,  # noqa: A002  # the field's name everywhere
+        data: Mapping[str, JSON] | None = None,
+        sources: Sequence[Key] = (),
+    ) -> Added:
+        """Write a note, and say what became of it.
+
+        `kind` is any word of yours. `tags` are found by `where={"data.tags": "x"}`. `at` is when it happened (now),
+        `until` when it ends to exist. `worth` ranks. Without `id` every call writes a new note; with one that is
+        there already nothing changes and the status is `duplicate`. `sources` are the records it was derived from.
+
+        Raises:
+            InvalidInput: a blank text, a reserved kind, a number that is not finite.
+            WrongType: an argument of another type.
+        """
+        self._check_open()
+        draft = self._notes.draft(
+            text, kind=kind, id=id, tags=tags, data=data, sources=sources, at=at, until=until, worth=worth
+        )
+        return self._notes.remember(draft, given_id=id is not None)
+
+    def get(self, id: str, kind: str | None = None) -> Hit:  # noqa: A002  # the field's name everywhere
+        """Return the record with this id.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        self._check_open()
+        return self._notes.get(id, kind)
+
+    def list(
+        self,
+        where: Where = None,
+        cursor: str | None = None,
+        *,
+        k: int = 100,
+        kinds: Sequence[str] = (),
+        newest: bool = False,
+        subtree: bool = False,
+    ) -> Page:
+        """Return a page of records as they were first written; `page.cursor` asks for the next, None at the end.
+
+        Old versions ("superseded") and what the memories keep for themselves are left out unless `kinds` names them.
+        """
+        self._check_open()
+        order = Order.NEWEST if newest else Order.OLDEST
+        return self._notes.page(self._query(where, kinds, subtree=subtree, cursor=cursor, k=k, order=order))
+
+    def count(self, where: Where = None, *, kinds: Sequence[str] = (), subtree: bool = False) -> int:
+        """Return how many records there are, without those that `list` leaves out."""
+        self._check_open()
+        return self._notes.page(self._query(where, kinds, subtree=subtree, count=True)).count or 0
+
+    def _query(self, where: Where, kinds: Sequence[str], **rest: object) -> Query:
+        own = None if kinds else Not(Compare("kind", Op.IN, BOOKKEEPING))
+        return Query(scope=self.scope, kinds=checked_kinds(kinds), where=both(own, parse_filter(where)), **rest)  # type: ignore[arg-type]  # named above
+
+    def update(self, id: str, kind: str | None = None, **changes: object) -> Hit:  # noqa: A002  # the field's name everywhere
+        """Write a new version of a record and return it; the old one is kept in its history and found no more.
+
+        `changes` are any of text, tags, data (whole), at, until, worth.
+
+        Raises:
+            NotFound: there is none in this scope.
+            WrongType: a field that does not exist, or of another type.
+        """
+        self._check_open()
+        return self._notes.update(id, kind, changes)
+
+    def history(self, id: str, kind: str | None = None) -> builtins.list[Revision]:  # noqa: A002  # the field's name everywhere
+        """Return the versions of a record, oldest first."""
+        self._check_open()
+        return self._notes.history(id, kind)
+
+    def explain(self, id: str, kind: str | None = None) -> Explanation:  # noqa: A002  # the field's name everywhere
+        """Return a record with what it was made from, and that from what, down to verbatim turns and messages.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        self._check_open()
+        return explain(self._store, self.scope, id, () if kind is None else (kind,))
+
+    def recall(
+        self, query: str, k: int = 10, *, kinds: Sequence[str] = (), where: Where = None, subtree: bool = False
+    ) -> Hits:
+        """Return the k best hits of any kind, best first, each with `why`; with `subtree` from the scopes below too.
+
+        Raises:
+            InvalidInput: a blank query, k below 1, an unknown field or operator.
+            WrongType: an argument of another type.
+        """
+        self._check_open()
+        return self._searcher.search(
+            query, k=k, scope=self.scope, subtree=subtree, kinds=checked_kinds(kinds), where=parse_filter(where)
+        )
+
+    def scopes(self) -> builtins.list[Scope]:
+        """Return the scopes below this one, itself included, that hold records."""
+        self._check_open()
+        return [*self._store.find(Query(scope=self.scope, subtree=True, scopes=True)).scopes]
+
+    def forget(
+        self,
+        id: str | Sequence[str] | None = None,  # noqa: A002  # the field's name everywhere
+        *,
+        session: str | None = None,
+        before: WHEN = None,
+        older_than: timedelta | float | None = None,
+        source: Key | tuple[str, str] | None = None,
+        kinds: Sequence[str] = (),
+        where: Where = None,
+        everything: bool = False,
+        subtree: bool = False,
+        dry_run: bool = False,
+        hard: bool = False,
+    ) -> Receipt:
+        """Remove records that pass every condition given, with their old versions and what was derived from them.
+
+        `id` one or several; `session`; `before` an instant or `older_than` an age (a number is in days), by `at`;
+        `source` a record they were derived from; `kinds`; `where`; or `everything` of the scope. With `subtree` in
+        the scopes below too. `dry_run` changes nothing and says what would go. `hard` erases: no byte stays in rows,
+        vectors, indexes or the write-ahead log, and the receipt says what went from where and what is `pending`.
+
+        Raises:
+            InvalidInput: no condition.
+            NotFound: an id that is not there; nothing was forgotten.
+        """
+        self._check_open()
+        selection = Selection(
+            scope=self.scope,
+            ids=checked_ids(id),
+            session=session,
+            before=age_limit(self._clock.now(), older_than, before),
+            source=source_key(self.scope, source),
+            kinds=checked_kinds(kinds),
+            where=parse_filter(where),
+            everything=everything,
+            subtree=subtree,
+        )
+        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("this memory was closed")
