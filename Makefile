@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types imports test-wheel clean
+.PHONY: help demo test test-engines peers check format lint types imports test-wheel clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,12 @@ demo: $(READY)  ## import a conversation, ask it questions, build a context
 # With two threads a core OpenBLAS waits by spinning, which makes a busy machine many times slower.
 test: $(READY)  ## run the tests
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
+
+test-engines: $(READY)  ## run the tests of engines that are slow to start or to write
+	@SEASONED_ENGINES=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/engines
+
+peers: $(READY)  ## run the test suites of other projects against ours; fetches them by package name
+	@$(BIN)/python -m tests.peers.langgraph_store
 
 check: format lint types imports test  ## everything that must hold before a commit
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seasoned.errors import WrongType
-from seasoned.records import checked_id
+from seasoned.errors import InvalidInput, WrongType
+from seasoned.records import checked_id, clean_text
 
 
 def check_type(value: object, kind: type, what: str) -> None:
@@ -16,6 +16,20 @@ def check_type(value: object, kind: type, what: str) -> None:
     """
     if value is not None and not isinstance(value, kind):
         raise WrongType(f"{what} is a {kind.__name__}, not {value!r:.80}")
+
+
+def checked_text(text: object, what: str, *, blank: bool = False) -> str:
+    """Return a text, cleaned; one that is blank only where `blank` allows it.
+
+    Raises:
+        InvalidInput: it is blank.
+        WrongType: not a string.
+    """
+    if not isinstance(text, str):
+        raise WrongType(f"{what} is a text, not {text!r:.80}")
+    if not blank and not text.strip():
+        raise InvalidInput(f"{what} must not be blank, found {text!r:.80}")
+    return clean_text(text)
 
 
 def checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:

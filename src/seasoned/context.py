@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from seasoned.errors import InvalidInput, WrongType
 from seasoned.ports import Message
-from seasoned.records import clean_text
+from seasoned.records import Key, clean_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,14 @@ class LeftOut:
 
     reason: str
     ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A record that a context shows: its key, and the part of the context that it stands in, such as "lessons"."""
+
+    key: Key
+    part: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +41,8 @@ class Context:
     `truncated` are the ids of those that were cut, a marker standing where; `recalled` those shown beside the newest
     user message. `cache_points` are places in `messages` up to which (exclusive) the list stays the same from turn to
     turn: the end of the system part, then the end of the window. `trace` names the context for `outcome`; None where
-    no trace is kept.
+    no trace is kept. `used` are the records that it shows besides the conversation; `degraded` says what could not be
+    done, such as "trace: …".
     """
 
     messages: list[Message]
@@ -42,6 +52,8 @@ class Context:
     recalled: tuple[str, ...] = ()
     cache_points: tuple[int, ...] = ()
     trace: str | None = None
+    used: tuple[Used, ...] = ()
+    degraded: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -73,7 +85,7 @@ class Item:
     labels: Sequence[tuple[str, str]] = ()
 
 
-_TAG: Final = re.compile(r"<(?=\s*/?\s*(?:memory|item|summary)\b)", re.IGNORECASE)
+_TAG: Final = re.compile(r"<(?=\s*/?\s*(?:memory|item|summary|notes|lessons|playbook|section)\b)", re.IGNORECASE)
 
 
 def block(name: str, note: str, items: Sequence[Item]) -> str:
@@ -103,3 +115,20 @@ def inert(text: str) -> str:
 def _label(value: str) -> str:
     flat = " ".join(clean_text(value).split())
     return flat.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def budget_left(budget: object, reserve: object) -> int:
+    """Return a budget less its reserve.
+
+    Raises:
+        InvalidInput: a budget below 1, or a reserve that leaves nothing of it.
+        WrongType: not integers.
+    """
+    for what, value in (("a budget", budget), ("a reserve", reserve)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise WrongType(f"{what} is an integer, not {value!r}")
+    assert isinstance(budget, int)  # noqa: S101  # checked above
+    assert isinstance(reserve, int)  # noqa: S101  # checked above
+    if budget < 1 or not 0 <= reserve < budget:
+        raise InvalidInput(f"a budget is at least 1 and the reserve below it, found {budget} and {reserve}")
+    return budget - reserve

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Final, get_args
+from importlib import import_module
+from typing import Final, Protocol, get_args
 
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.ports import Clock, Store
@@ -14,14 +15,34 @@ from seasoned.text import Analyser
 
 _SQLITE: Final = "sqlite:///"
 
+ENGINES: Final = {
+    "qdrant": "seasoned.stores.qdrant",
+    "qdrants": "seasoned.stores.qdrant",
+    "chroma": "seasoned.stores.chroma",
+    "chromas": "seasoned.stores.chroma",
+}
+"""The modules that open the URLs of other engines, by scheme; each is imported only where its engine is named."""
+
+
+class Engine(Protocol):
+    """A module of an engine."""
+
+    def open_url(self, url: str, clock: Clock, analyser: Analyser) -> Store:
+        """Return the store that a URL names."""
+        ...
+
 
 def open_store(
     location: str | os.PathLike[str] | Store | None, *, durability: Durability, clock: Clock, analyser: Analyser
 ) -> Store:
     """Return the store of a location: None is in memory, a path or `sqlite:///path` is a file, a store is itself.
 
+    The URL of another engine begins with its name, such as `postgresql://` or `qdrant://`; see `ENGINES`.
+
     Raises:
         InvalidInput: a URL of an engine that is not there, a path that names no file, an unknown durability.
+        MissingExtra: the engine's client is not installed.
+        StoreError: the engine cannot be reached.
         WrongType: something else.
     """
     if durability not in get_args(Durability):
@@ -31,9 +52,7 @@ def open_store(
     if isinstance(location, (str, os.PathLike)):
         path = os.fspath(location).removeprefix(_SQLITE)
         if "://" in path:
-            raise InvalidInput(
-                f"no engine for {path.split('://')[0]}://; give a file path, {_SQLITE}path, or a store object"
-            )
+            return _engine(path).open_url(path, clock, analyser)
         if not path.strip():
             raise InvalidInput("the path of a memory must not be blank")
         if "\0" in path:
@@ -42,3 +61,12 @@ def open_store(
     if isinstance(location, Store):
         return location
     raise WrongType(f"a memory lies in a file, at a URL or in a store, not in {location!r}")
+
+
+def _engine(url: str) -> Engine:
+    scheme = url.partition("://")[0].lower()
+    if scheme not in ENGINES:
+        known = ", ".join(f"{each}://" for each in ENGINES)
+        raise InvalidInput(f"no engine for {scheme!r:.40}; give a file path, {_SQLITE}path, one of {known}, or a store")
+    engine: Engine = import_module(ENGINES[scheme])
+    return engine

@@ -9,14 +9,21 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Final, Self
 
-from seasoned.arguments import check_type
+from seasoned.arguments import check_type, checked_text
+from seasoned.context import Context, budget_left
 from seasoned.conversation import ConversationMemory, ConversationPolicy
+from seasoned.conversation.messages import session_name
 from seasoned.embedders import EmbedderSpec, resolve
-from seasoned.errors import StoreError
+from seasoned.errors import InvalidInput, StoreError
 from seasoned.experience import ExperienceMemory
 from seasoned.forgetting import finish_erasures
+from seasoned.joined.contexts import build
+from seasoned.joined.outcomes import Credited, credit, word
+from seasoned.joined.pins import set_pin
+from seasoned.joined.policy import ContextPolicy
+from seasoned.joined.sources import Sources, Wanted
 from seasoned.locations import open_store
-from seasoned.notes import LAYERS, SUPERSEDED, Notes
+from seasoned.notes import LAYERS, RESERVED, SUPERSEDED, Notes
 from seasoned.playbook import Playbook
 from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep, new_id
 from seasoned.query import Query
@@ -24,6 +31,7 @@ from seasoned.ranking import Blend
 from seasoned.records import JSON, Scope
 from seasoned.reembedding import reembed
 from seasoned.runs import RunMemory
+from seasoned.runs.rows import run_name
 from seasoned.scoped import ScopedRecords
 from seasoned.search import Searcher
 from seasoned.stores.sqlite.connections import Durability
@@ -95,6 +103,18 @@ class Memory(ScopedRecords):
         self._runs = RunMemory(store, scope, searcher=searcher, clock=self._clock)
         self._experience = ExperienceMemory(store, scope, searcher, self._clock, ids)
         self._playbook = Playbook(store, scope=scope, searcher=searcher, clock=self._clock, ids=ids)
+        self._sources = Sources(
+            store=store,
+            scope=scope,
+            searcher=searcher,
+            clock=self._clock,
+            ids=ids,
+            notes=self._notes,
+            conversation=self._conversation,
+            runs=self._runs,
+            experience=self._experience,
+            playbook=self._playbook,
+        )
 
     @property
     def store(self) -> Store:
@@ -124,6 +144,95 @@ class Memory(ScopedRecords):
         """What happened in runs of many turns: turns, atoms, episodes, lessons."""
         self._check_open()
         return self._runs
+
+    def context(
+        self,
+        task: str,
+        budget: int = 4_000,
+        reserve: int = 0,
+        session: str | None = None,
+        run: str | None = None,
+        *,
+        instruction: str = "",
+        profile: str = "default",
+        policy: ContextPolicy | None = None,
+        trace: bool = True,
+        **conversation: object,
+    ) -> Context:
+        """Return what a model is given for its next turn, from all four memories, in `budget` less `reserve` tokens.
+
+        One system message: `instruction`, the session's own, pinned notes, the lessons of `profile`, the playbook; with
+        `run` it is decided once, by the first task, and then stays byte for byte. Then the rolling summary and the
+        window of `session`; without one, `task` is the user message. The run's phase and observations, examples and
+        what is recalled for `task` stand inside the newest user message. `conversation` overrides values of the
+        conversation's policy. With `trace`, what was shown is kept under `context.trace` for `outcome`.
+
+        Raises:
+            BudgetTooSmall: pinned notes, system messages and newest user message, cut as far as it goes, need more.
+            InvalidInput: a blank task, or a value out of its range.
+            WrongType: a value of another type, or an unknown name.
+        """
+        self._check_open()
+        return build(
+            self._sources,
+            Wanted(
+                task=checked_text(task, "a task"),
+                budget=budget_left(budget, reserve),
+                session=None if session is None else session_name(session),
+                run=None if run is None else run_name(run),
+                profile=profile,
+                instruction=checked_text(instruction, "an instruction", blank=True),
+                policy=policy or ContextPolicy(),
+                conversation=self._policy.overridden(**conversation),
+                trace=trace,
+            ),
+        )
+
+    def outcome(
+        self,
+        trace: str,
+        reward: float | None = None,
+        rating: float | None = None,
+        note: str | None = None,
+        *,
+        by: str = "user",
+    ) -> Credited:
+        """Say how it went after a context, and credit every record that it showed; once for each trace and rater.
+
+        `reward` is from -1 to 1 (beyond counts as the end), or `rating` from 0 to 10. Entries of the playbook are
+        marked, decisions are rated where no person rated them, and everything else gains or loses worth. A later word
+        of the same rater takes the place of the earlier.
+
+        Raises:
+            NotFound: there is no such trace in this scope, or its time is over.
+            InvalidInput: neither or both of reward and rating, or a rating outside 0 to 10.
+        """
+        self._check_open()
+        return credit(self._sources, word(trace, reward, rating, note, by))
+
+    def pin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # the field's name everywhere
+        """Show a note in every context; return whether that is new.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        return self._set_pin(id, kind, pinned=True)
+
+    def unpin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # as above
+        """Show a note no more in every context; return whether that is new.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        return self._set_pin(id, kind, pinned=False)
+
+    def _set_pin(self, name: str, kind: str | None, *, pinned: bool) -> bool:
+        key = self.get(name, kind).record.key
+        if key.kind in RESERVED:
+            raise InvalidInput(
+                f"a note can be pinned, not a {key.kind}; a message is pinned by memory.conversation.pin"
+            )
+        return set_pin(self._store, self._clock, key, pinned=pinned)
 
     def within(self, *parts: str) -> Memory:
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""

@@ -30,6 +30,7 @@ LAYERS: Final = (
 BOOKKEEPING: Final = (
     SUPERSEDED,
     *(f"playbook-{part}" for part in ("head", "change", "step", "id", "by", "layout", "paper", "refined")),
+    *(f"context-{part}" for part in ("trace", "snapshot", "outcome", "pins")),
 )
 """Kinds that the memories keep for themselves: never found, and listed and counted only where they are named."""
 

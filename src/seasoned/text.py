@@ -222,3 +222,22 @@ def _cut(window: str) -> int:
         if place >= 0:
             return place + len(mark)
     return len(window)
+
+
+_IDLE: Final = frozenset(
+    """
+    ok okay okey k yes yeah yep yup no nope nah hi hey hello bye thanks thank thx ty please sure right fine good great
+    nice cool wow hm hmm mhm uh um oh ah lol haha done next go continue ja nein danke bitte gut genau weiter si sí no
+    gracias vale bien oui non merci bon bien grazie prego obrigado obrigada sim não tak nie dziękuję да нет спасибо
+    хорошо 好 好的 是 是的 不 不是 嗯 对 谢谢 はい いいえ うん ありがとう 네 예 아니요 감사합니다 नहीं हाँ نعم لا شكرا
+    """.split()  # noqa: SIM905  # one word after another reads better than a list
+)
+
+
+def is_idle(text: str) -> bool:
+    """Tell whether a text asks for nothing: an emoji, "ok", "thanks!", "yes please"; at most four such words."""
+    found = words(text)
+    return not found or (len(found) <= 4 and all(word in _IDLE_FOLDED or word in STOP_WORDS for word in found))
+
+
+_IDLE_FOLDED: Final = frozenset(word for idle in _IDLE for word in words(idle))

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from seasoned.errors import InvalidInput, NotFound, WrongType
-from seasoned.playbook import Add, Applied, Counts, DeltaEntry, Mark, Merge, Outcome, Remove, Tag, Update
+from seasoned.errors import EmbeddingError, InvalidInput, NotFound, WrongType
+from seasoned.playbook import Add, Applied, Counts, DeltaEntry, Mark, Merge, Outcome, Playbook, Remove, Tag, Update
 from seasoned.ports import Put
 from seasoned.query import Query
 from seasoned.records import Key, Record
@@ -342,6 +342,8 @@ def test_foreign_and_damaged_entries_do_not_break_the_others(p, make, store, clo
     assert p.get("bare-00009").counts == Counts(helpful=1)
     p.rollback(p.number - 1)
     assert p.get("bare-00009").counts == Counts()
+    put("bare-00009", " ", {})
+    assert {entry.id for entry in p.entries()} == {"oth-00001", "odd", "lines", "oth-00010"}
 
 
 def test_an_entry_says_what_it_was_learned_from(p, store):
@@ -353,8 +355,6 @@ def test_an_entry_says_what_it_was_learned_from(p, store):
 
 def test_an_embedder_that_fails_is_reported(store, clock):
     """The entry is written, found by words, and its effect says what is missing."""
-    from seasoned.errors import EmbeddingError
-    from seasoned.playbook import Playbook
 
     def down(texts):
         raise EmbeddingError("no route to the embedder")

@@ -60,7 +60,7 @@ playbook_app = typer.Typer(help="The playbook: advice that grows with every run.
 @contextmanager
 def _opened(shell: Shell, *, create: bool = False) -> Iterator[Playbook]:
     with shell.memory(create=create) as memory:
-        yield Playbook(memory.store, scope=memory.scope, embedder=shell.embedder)
+        yield memory.playbook
 
 
 def show(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
 from seasoned.asking import Flow, Model, run
-from seasoned.context import Context
+from seasoned.context import Context, budget_left
 from seasoned.conversation.adding import RETRIES, Writer, drafted
 from seasoned.conversation.assembly import OUTSIDE, Recall, Wanted, assemble
 from seasoned.conversation.following import (
@@ -136,12 +137,10 @@ class ConversationMemory:
             WrongType: a value of another type, or an unknown name.
         """
         policy = self.policy.overridden(**overrides)
-        name, tokens = session_name(session), _budget(policy.token_limit if budget is None else budget, reserve)
+        name, tokens = session_name(session), budget_left(policy.token_limit if budget is None else budget, reserve)
         if query is not None and query is not True and not isinstance(query, str):
             raise WrongType(f"a query is a text, True or None, not {query!r:.80}")
-        kept = self._following.session(name)
-        with kept.lock:
-            self._following.follow(kept, name, self._clock.now())
+        with self.followed(name) as kept:
             return assemble(self._wanted(kept, policy, tokens, query, name))
 
     def _wanted(
@@ -166,6 +165,14 @@ class ConversationMemory:
             recall=recall,
             unreadable=sorted(kept.unreadable),
         )
+
+    @contextmanager
+    def followed(self, session: str) -> Iterator[Session]:
+        """Give a session as it stands now, locked for this thread; for contexts over several memories."""
+        kept = self._following.session(session)
+        with kept.lock:
+            self._following.follow(kept, session, self._clock.now())
+            yield kept
 
     def sessions(self) -> list[SessionInfo]:
         """Return the sessions, the one written to last first."""
@@ -279,9 +286,7 @@ class ConversationMemory:
         """Return the flow of `summarise`, to be driven by `run` or `arun`."""
         name, policy = session_name(session), self.policy
         outside = self._outside(name, budget)
-        kept = self._following.session(name)
-        with kept.lock:
-            self._following.follow(kept, name, self._clock.now())
+        with self.followed(name) as kept:
             old = kept.summary
             done = covered_order(old, kept.by_id)
             turns = [turn for turn in kept.turns if turn.id in outside and turn.order > done]
@@ -301,20 +306,7 @@ class ConversationMemory:
 
     def _not_summarised(self, session: str, turns: Sequence[Kept]) -> Summarised:
         """Return what is said where a message that the new text was made from is gone: nothing of that text."""
-        kept = self._following.session(session)
-        with kept.lock:
-            self._following.follow(kept, session, self._clock.now())
+        with self.followed(session) as kept:
             text = kept.summary.text if kept.summary else ""
             waiting = sum(turn.id in kept.by_id for turn in turns)
         return Summarised(id=session, text=text, covered=0, waiting=waiting, reason=SOURCE_GONE)
-
-
-def _budget(budget: object, reserve: object) -> int:
-    for what, value in (("a budget", budget), ("a reserve", reserve)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise WrongType(f"{what} is an integer, not {value!r}")
-    assert isinstance(budget, int)  # noqa: S101  # checked above
-    assert isinstance(reserve, int)  # noqa: S101  # checked above
-    if budget < 1 or not 0 <= reserve < budget:
-        raise InvalidInput(f"a budget is at least 1 and the reserve below it, found {budget} and {reserve}")
-    return budget - reserve

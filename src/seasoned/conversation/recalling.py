@@ -6,7 +6,7 @@ stored as it was, so that every step of a tool loop shows the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,7 +74,7 @@ def recaller(searcher: Searcher, kept: Session, policy: ConversationPolicy, aske
         known = kept.recalled.get(key)
         if isinstance(known, _Choice) and fits(known.shown.text) and _still_stored(searcher, asked.scope, known):
             return known.shown
-        hits = _chosen(_hits(searcher, policy, asked, shown), policy.recall_k)
+        hits = distinct(_hits(searcher, policy, asked, shown), policy.recall_k)
         found = _shown_block(hits, asked, fits)
         if found is not None:
             kept.remember(key, _Choice(found, {hit.record.key: hit.text for hit in hits if hit.id in found.ids}))
@@ -95,20 +95,21 @@ def _hits(searcher: Searcher, policy: ConversationPolicy, asked: Asked, shown: C
     k = 4 * policy.recall_k + 8 + min(len(shown), _SHOWN)
     hits = searcher.search(asked.query, k=k, scope=asked.scope, kinds=(MESSAGE,), where=where)
     hidden = set(shown)
-    return (hit for hit in hits if hit.order < asked.newest.order and hit.id not in hidden and _may_be_shown(hit))
+    return (hit for hit in hits if hit.order < asked.newest.order and hit.id not in hidden and may_be_shown(hit))
 
 
-def _may_be_shown(hit: Hit) -> bool:
+def may_be_shown(hit: Hit) -> bool:
+    """Tell whether a record may be recalled: it says something, and is no system message."""
     return bool(hit.text.strip()) and hit.record.data.get("role") not in SYSTEM_ROLES
 
 
-def _chosen(hits: Iterable[Hit], most: int) -> list[Hit]:
-    """Return the best hits, each thing that is said once, down to those that hardly answer."""
+def distinct(hits: Iterable[Hit], most: int, said: Sequence[str] = ()) -> list[Hit]:
+    """Return the best hits, each thing that is said once and not in `said`, down to those that hardly answer."""
     chosen: list[Hit] = []
     for hit in hits:
         if len(chosen) == most or (chosen and hit.score < LEAST_SHARE * chosen[0].score):
             break
-        if all(likeness(hit.text, other.text) < SAME for other in chosen):
+        if all(likeness(hit.text, other) < SAME for other in (*said, *(each.text for each in chosen))):
             chosen.append(hit)
     return chosen
 
@@ -134,14 +135,21 @@ def _fitting(hit: Hit, asked: Asked, fits: Callable[[tuple[int, str, Item]], boo
     whole = (hit.order, hit.id, _item(hit, hit.text, asked))
     if fits(whole):
         return whole
+    kept = longest(hit, lambda text: fits((hit.order, hit.id, _item(hit, text, asked))))
+    return None if kept is None else (hit.order, hit.id, _item(hit, kept, asked))
+
+
+def longest(hit: Hit, fits: Callable[[str], bool]) -> str | None:
+    """Return about as much of the beginning of a record's text as fits, marked; None where too little does."""
     low, high = 0, len(hit.text)
     while high - low > 16:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits((hit.order, hit.id, _item(hit, _cut(hit, middle), asked))) else (low, middle)
-    return (hit.order, hit.id, _item(hit, _cut(hit, low), asked)) if low >= LEAST_CHARS else None
+        low, high = (middle, high) if fits(cut_text(hit, middle)) else (low, middle)
+    return cut_text(hit, low) if low >= LEAST_CHARS else None
 
 
-def _cut(hit: Hit, kept: int) -> str:
+def cut_text(hit: Hit, kept: int) -> str:
+    """Return the beginning of a record's text, and where the rest is."""
     return f"{hit.text[:kept]} [… {len(hit.text) - kept} characters more, stored as {hit.id} …]"
 
 

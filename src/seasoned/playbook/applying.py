@@ -8,7 +8,7 @@ from dataclasses import replace
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.playbook.deltas import Add, Applied, Change, Delta, DeltaEntry, Effect, Merge, Remove, Tag, Update
 from seasoned.playbook.drafting import Draft
-from seasoned.playbook.entries import Counts, Entry, Mark, Outcome
+from seasoned.playbook.entries import Entry, Outcome
 from seasoned.playbook.view import unversioned
 from seasoned.records import Key, instant
 
@@ -194,9 +194,8 @@ def _tag(draft: Draft, delta: Tag) -> Effect:
     entry = draft.named(delta.id)
     if entry is None:
         return _missing(delta.id)
-    given = {mark: delta.times if mark is delta.mark else 0 for mark in Mark}
-    more = Counts(helpful=given[Mark.HELPFUL], harmful=given[Mark.HARMFUL], neutral=given[Mark.NEUTRAL])
-    return _changed(draft, entry, replace(entry, counts=entry.counts + more))
+    count = max(0, getattr(entry.counts, delta.mark) + delta.times)
+    return _changed(draft, entry, replace(entry, counts=replace(entry.counts, **{delta.mark: count})))
 
 
 def _merge(draft: Draft, delta: Merge) -> Effect:

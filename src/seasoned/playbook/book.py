@@ -204,7 +204,7 @@ class Playbook(Core):
     ) -> Block:
         """Return the block for a prompt within `budget` tokens (the policy's), for a run always the same bytes.
 
-        Not all fits: proven entries come first, then by usefulness, likeness to the task and recency.
+        Where not all fit, proven entries come first, then by usefulness, likeness to the task and recency.
         """
         room = self.policy.budget if budget is None else budget
         return layout.block(self, budget=room, task=task, run=run, counter=counter, max_entries=max_entries)

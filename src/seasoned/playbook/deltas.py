@@ -128,7 +128,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """Say what an entry did for a run that used it, `times` times (1)."""
+    """Say what an entry did for a run that used it, `times` times (1); below 0 takes marks back, down to none."""
 
     id: str
     mark: Mark
@@ -140,8 +140,8 @@ class Tag:
             object.__setattr__(self, "mark", Mark(self.mark))
         except ValueError as error:
             raise InvalidInput(f"a mark is helpful, harmful or neutral, not {self.mark!r:.80}") from error
-        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
-            raise InvalidInput(f"an entry is marked 1 time or more, not {self.times!r:.80}")
+        if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times == 0:
+            raise InvalidInput(f"an entry is marked 1 time or more, or marks are taken back, not {self.times!r:.80}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

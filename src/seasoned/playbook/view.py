@@ -98,6 +98,7 @@ class View(StartsAnew):
         from_nothing = self._cursor is None
         for page in self._pages(order):
             if page.reload and not from_nothing:
+                self.seq = max(self.seq, page.seq)
                 return False
             self._take(page)
             self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
@@ -121,10 +122,11 @@ class View(StartsAnew):
             self._take_one(hit)
 
     def _drop(self, key: Key) -> None:
-        self._ordered = None
         if key.kind == ENTRY:
             self._drop_entry(key.id)
+            self._leave(key.id)
         elif key.kind == NAME:
+            self._ordered = None if key.id in self.entries else self._ordered
             self.names.pop(key.id, None)
         elif key.kind == HEAD:
             self.head = Head()
@@ -137,23 +139,38 @@ class View(StartsAnew):
             return
         self.ids = max(self.ids, number_of(hit.id))
         if record.key.kind == NAME:
-            self._ordered = self._ordered if hit.id in self.names else None
+            new = hit.id not in self.names
+            self._ordered = None if new and hit.id in self.entries else self._ordered
             self.names[hit.id] = read_name(hit)
             return
         self.seq = max(self.seq, hit.seq)
         self._drop_entry(hit.id)
         entry = _readable(hit)
-        if entry is not None:
+        if entry is None:
+            self._leave(hit.id)
+        else:
             self._take_entry(entry, hit.order)
 
     def _take_entry(self, entry: Entry, order: int) -> None:
-        if self._first.get(entry.id) != order:
-            self._ordered = None
         self.entries[entry.id] = entry
-        self._first[entry.id] = order
         self.same.setdefault(same(entry), {})[entry.id] = None
         for alias in entry.aliases:
             self.aliases[alias] = entry.id
+        if self._first.get(entry.id) != order:
+            self._leave(entry.id)
+            self._first[entry.id] = order
+            self._join(entry.id)
+
+    def _join(self, name: str) -> None:
+        """Put an entry in its place; most stand behind all others."""
+        if self._ordered and self._place(name) > self._place(self._ordered[-1]):
+            self._ordered.append(name)
+        else:
+            self._ordered = None
+
+    def _leave(self, name: str) -> None:
+        if self._first.pop(name, None) is not None and self._ordered is not None:
+            self._ordered.remove(name)
 
     def _drop_entry(self, name: str) -> None:
         old = self.entries.pop(name, None)

@@ -52,8 +52,8 @@ def made(view: View, scope: Scope, header: Header, steps: Sequence[Step]) -> lis
 def _of_name(view: View, scope: Scope, header: Header, index: int, step: Step) -> list[Change]:
     known = view.names.get(step.id)
     record = name_record(scope, step, (header.number, index) if known is None else known.place, header.at)
-    if known is not None and known.sources == record.sources:
-        return []
+    if known is not None and known.sources == record.sources and step.before is not None:
+        return []  # an entry that comes back is written with its id, so that one forgotten meanwhile does not
     return [Put(record, expect=ABSENT if known is None else known.version)]
 
 

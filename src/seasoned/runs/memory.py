@@ -15,7 +15,7 @@ from seasoned.embedders import resolve
 from seasoned.errors import NotFound, WrongType
 from seasoned.explain import Explanation, explain
 from seasoned.ports import Clock, Store, SystemClock
-from seasoned.records import Scope, checked_id
+from seasoned.records import Key, Scope, checked_id
 from seasoned.results import Added
 from seasoned.runs import chapters, closing
 from seasoned.runs.closing import Ended, RunSummary
@@ -228,6 +228,18 @@ class RunMemory(StoredRuns):
             live.heat += episode is not None
             phase = described(episode.episode) if episode is not None else ""
             return {"current_phase": phase, "key_observations": observations(ring, _OBSERVATIONS)}
+
+    def observed(self) -> list[tuple[Key, str]]:
+        """Return what `memory_block` shows of the run under way, each text with its record: the phase, observations."""
+        with self._lock:
+            live = self._current()
+            if live is None:
+                return []
+            episode, ring = live.shown()
+            ids, kept = live.head.ids, {each.atom.content: each for each in reversed(ring)}
+            phase = [] if episode is None else [(ids.episode(episode.number), described(episode.episode))]
+            shown = [kept[text] for text in observations(ring, _OBSERVATIONS)]
+            return [*phase, *((ids.atom(each.atom.id), each.atom.content) for each in shown)]
 
     def summarise_run(
         self,

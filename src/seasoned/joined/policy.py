@@ -1,0 +1,58 @@
+"""How one token budget is shared out over all that is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Final
+
+from seasoned.errors import InvalidInput, WrongType
+from seasoned.records import finite
+
+_COUNTS: Final = ("examples_k", "recall_k")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPolicy:
+    """The shares of a context, each from 0 to 1; what a part leaves unused goes to the next one.
+
+    Raises:
+        InvalidInput: a number out of its range.
+        WrongType: a value of another type.
+    """
+
+    lessons: float = 0.15
+    """Most of the budget for lessons of earlier runs."""
+    playbook: float = 0.25
+    """Most of the budget for the playbook, and what the lessons left of theirs."""
+    changing: float = 0.35
+    """Most of what the system part leaves for what stands beside the newest user message: the parts that follow."""
+    observations: float = 0.3
+    """Of that, most for the current phase and the observations of the run."""
+    examples: float = 0.35
+    """Of that, most for decisions in similar situations, and what the observations left of theirs."""
+    examples_k: int = 3
+    """Most such decisions; 0 for none."""
+    recall_k: int = 8
+    """Most recalled messages and notes; 0 for none."""
+    keep_traces: timedelta = timedelta(days=30)
+    """How long it is kept what a context showed, and the system part of a run."""
+
+    def __post_init__(self) -> None:
+        for name in (each.name for each in fields(self)):
+            value = getattr(self, name)
+            if name in _COUNTS:
+                _check_count(name, value)
+            elif name != "keep_traces" and not 0 <= finite(value, name) <= 1:
+                raise InvalidInput(f"{name} lies between 0 and 1, found {value!r}")
+        if not isinstance(self.keep_traces, timedelta):
+            raise WrongType(f"keep_traces is a timedelta, not {self.keep_traces!r:.80}")
+        if self.keep_traces <= timedelta(0):
+            raise InvalidInput(f"keep_traces is longer than nothing, found {self.keep_traces!r}")
+
+
+def _check_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise WrongType(f"{name} is an integer, not {value!r:.80}")
+    if value < 0:
+        raise InvalidInput(f"{name} is 0 or more, found {value}")

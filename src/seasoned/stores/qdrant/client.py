@@ -1,0 +1,95 @@
+"""The client: imported here alone, opened, shared within the process, and its errors translated."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Final, Literal, TypeAlias
+from uuid import uuid4
+
+from seasoned.errors import MissingExtra, WrongType
+from seasoned.stores.documents import translating
+
+try:
+    from qdrant_client import QdrantClient, models
+    from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
+except ImportError as error:
+    raise MissingExtra("qdrant", "qdrant-client") from error
+
+Distance: TypeAlias = Literal["cosine", "dot", "euclid"]
+"""How Qdrant compares vectors when it names candidates; unit vectors come in the same order by each."""
+
+_ERRORS: Final = (ApiException, RuntimeError, ValueError, OSError, sqlite3.Error)
+
+
+class Opened:
+    """A client, where its data lies, and what is true there; those of one folder in this process share a client."""
+
+    _folders: ClassVar[dict[str, Opened]] = {}
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(
+        self, client: QdrantClient, place: str, *, local: bool, durable: bool, exclusive: bool, own: bool
+    ) -> None:
+        self.client = client
+        self.place = place
+        self.local = local
+        self.durable = durable
+        self.exclusive = exclusive
+        self._calling = threading.RLock()
+        self._own = own
+        self._users = 1
+
+    @classmethod
+    def folder(cls, path: str) -> Opened:
+        """Open a folder, or share it with who opened it in this process."""
+        place = os.path.realpath(path)
+        with cls._lock:
+            if place in cls._folders:
+                cls._folders[place]._users += 1
+                return cls._folders[place]
+            client = QdrantClient(path=place, force_disable_check_same_thread=True)
+            made = cls(client, place, local=True, durable=True, exclusive=True, own=True)
+            cls._folders[place] = made
+            return made
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Call the client, one thread at a time where it is local, with its errors translated."""
+        with translating("qdrant", *_ERRORS):
+            if not self.local:
+                yield
+                return
+            with self._calling:
+                yield
+
+    def release(self) -> None:
+        """Close the client if nobody else uses it and it is not the caller's."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._own:
+                self._folders.pop(self.place, None)
+                self.client.close()
+
+
+def opened(url: str | None, api_key: str | None, path: str | None, client: QdrantClient | None) -> Opened:
+    """Open what is given: a client, a folder, a server, or else a place in memory."""
+    if client is not None:
+        if not isinstance(client, QdrantClient):
+            raise WrongType(f"client is a QdrantClient, not {client!r:.80}")
+        local = client.init_options.get("location") == ":memory:" or client.init_options.get("path") is not None
+        return Opened(client, f"client {id(client)}", local=local, durable=not local, exclusive=False, own=False)
+    with translating("qdrant", *_ERRORS):
+        if path is not None:
+            return Opened.folder(path)
+        if url is None:
+            made = QdrantClient(location=":memory:")
+            return Opened(made, f"memory {uuid4().hex}", local=True, durable=False, exclusive=True, own=True)
+        remote = QdrantClient(url=url, api_key=api_key, check_compatibility=False)
+        return Opened(remote, url, local=False, durable=True, exclusive=False, own=True)
+
+
+__all__ = ["Distance", "Opened", "QdrantClient", "UnexpectedResponse", "models", "opened"]
