@@ -37,6 +37,7 @@ from seasoned.search import Searcher
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
 from seasoned.transfer.bundle import Progress, Transferred, export, import_bundle
+from seasoned.transfer.copying import Copied, copy
 
 DEFAULT_SCOPE: Final = ("default",)
 """The scope where none is named: right for one user; give each of several one of their own."""
@@ -266,6 +267,24 @@ class Memory(ScopedRecords):
         """
         self._check_open()
         return import_bundle(self._store, self.scope, path, self._searcher, progress)
+
+    def copy_to(self, target: Memory, progress: Progress | None = None) -> Copied:
+        """Write all records of the scope and those below it into the same scope of another memory, and compare both.
+
+        It goes on where it broke off. Vectors are made anew by the target's embedder. See `transfer.copying.copy` for
+        what is not copied.
+
+        Raises:
+            InvalidInput: another scope, or the memory itself.
+            StoreError: the target holds other records under the same ids, or was written to meanwhile.
+        """
+        self._check_open()
+        target._check_open()
+        if target.scope != self.scope:
+            raise InvalidInput(
+                f"a memory is copied into the same scope, {tuple(self.scope)}, not {tuple(target.scope)}"
+            )
+        return copy(self._store, target.store, self.scope, target._searcher, progress)
 
     def stats(self) -> dict[str, JSON]:
         """Return counts of this scope and those below by kind, what lacks a vector, and the sizes of the engine.

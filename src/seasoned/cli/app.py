@@ -35,6 +35,7 @@ _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "stats": reading.stats,
     "forget": writing.forget,
     "export": writing.export,
+    "copy": writing.copy,
     "doctor": writing.doctor,
     "reembed": writing.reembed,
     "runs": runs.runs,

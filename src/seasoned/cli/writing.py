@@ -1,4 +1,4 @@
-"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `doctor`, `reembed`."""
+"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `copy`, `doctor`, `reembed`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from seasoned.cli.shell import FAILED, NEGATIVE, Shell, heard
 from seasoned.cli.shown import receipt_json, receipt_table, report_json, report_notes, report_table, rows_table, say
-from seasoned.errors import BundleError, InvalidInput
+from seasoned.errors import BundleError, InvalidInput, StoreError
 from seasoned.memory import Memory
 from seasoned.records import JSON
 from seasoned.results import Receipt
@@ -52,6 +52,8 @@ Hard = Annotated[
     bool, typer.Option("--hard", help="Erase: leave no byte of the text in the file, its indexes or its log.")
 ]
 Target = Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]
+From = Annotated[str, typer.Argument(help="File or URL of the memory to read.", show_default=False)]
+To = Annotated[str, typer.Argument(help="File or URL of the memory to write.", show_default=False)]
 Rebuild = Annotated[
     bool, typer.Option("--rebuild", help="Make every derived index anew from the rows, then check again.")
 ]
@@ -145,6 +147,35 @@ def export(shell: Shell, path: Target) -> None:
         shell.write_json({"file": str(path), "written": done.written})
     else:
         say(shell.out, f"{done.written} records written to {path}")
+
+
+def copy(shell: Shell, source: From, target: To) -> None:
+    """Copy the scope and those below it to another file or engine, such as postgresql://…, and compare both.
+
+    A copy that broke off goes on where it was. Vectors are made anew.
+    """
+    scope, embedder = shell.scope, shell.embedder
+    if "://" not in source and not Path(source).exists():
+        raise StoreError(f"there is no memory at {source!r}")
+    with (
+        Memory(heard(source), scope=scope, embedder="hashing") as old,
+        Memory(heard(target), scope=scope, embedder=embedder) as new,
+        _bar(shell, "copying") as report,
+    ):
+        done = old.copy_to(new, report)
+    if shell.options.json:
+        shell.write_json(
+            {
+                "read": done.read,
+                "written": done.written,
+                "there_before": done.duplicate,
+                "sha256": done.digest,
+                "degraded": list(done.degraded),
+            }
+        )
+    else:
+        say(shell.out, f"{done.written} of {done.read} records written, both places hold the same ({done.digest[:16]})")
+        say(shell.err, *(f"degraded: {reason}" for reason in done.degraded))
 
 
 def doctor(shell: Shell, rebuild: Rebuild = False) -> None:

@@ -72,7 +72,7 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
         raise StoreError(f"{target} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            number = _write(out.write, head, _records(store, scope, degraded), scope)
+            number = _write(out.write, head, records_of(store, scope, degraded), scope)
             out.flush()
             os.fsync(out.fileno())
         os.replace(name, target)
@@ -94,13 +94,14 @@ def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: It
 
     line(head)
     for record in records:
-        line(_encoded(record, scope))
+        line(encoded(record, scope))
         number += 1
     write(json.dumps({"records": number, "sha256": total.hexdigest()}) + "\n")
     return number
 
 
-def _records(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Record]:
+def records_of(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Record]:
+    """Give every record of the scope and those below it; `degraded` takes what is said of damaged ones."""
     cursor: str | None = None
     while True:
         page = store.find(Query(scope=scope, subtree=True, k=1000, cursor=cursor))
@@ -111,7 +112,8 @@ def _records(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Record
             return
 
 
-def _encoded(record: Record, scope: Scope) -> dict[str, JSON]:
+def encoded(record: Record, scope: Scope) -> dict[str, JSON]:
+    """Return a record as a bundle holds it, its scope and sources told from `scope`."""
     return {
         "below": list(record.key.scope[len(scope) :]),
         "kind": record.key.kind,
@@ -152,7 +154,7 @@ def import_bundle(
     done = 0
     while batch := list(islice(lines, _BATCH)):
         records = list(_decoded(batch, scope, refused))
-        failed = _put(store, records, searcher, counts, refused)
+        failed = put_new(store, records, searcher, counts, refused)
         degraded |= {failed} if failed else set()
         done += len(batch)
         if progress is not None:
@@ -268,7 +270,7 @@ def _texts(value: JSON) -> list[str]:
     return [str(part) for part in _list(value)]
 
 
-def _put(
+def put_new(
     store: Store, records: Sequence[Record], searcher: Searcher, counts: dict[str, int], refused: list[str]
 ) -> str | None:
     """Write what is not there yet, sorted anew where another writer came between."""

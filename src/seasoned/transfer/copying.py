@@ -1,0 +1,72 @@
+"""Copying a memory from one engine to another: page by page, resumable, and compared at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from seasoned.errors import InvalidInput, StoreError
+from seasoned.ports import Store
+from seasoned.query import Query
+from seasoned.records import Scope
+from seasoned.search import Searcher
+from seasoned.transfer.bundle import Progress, encoded, put_new, records_of
+
+_BATCH: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """What a copy did: records read and written, and those that were there already.
+
+    `digest` is the SHA-256 of all records in both places. `degraded` says what is missing for now, such as vectors.
+    """
+
+    read: int
+    written: int
+    duplicate: int
+    digest: str
+    degraded: tuple[str, ...] = ()
+
+
+def copy(source: Store, target: Store, scope: Scope, searcher: Searcher, progress: Progress | None = None) -> Copied:
+    """Write every record of the scope and those below it to another store, and compare both.
+
+    What is there already stays, so a copy that broke off goes on where it was. Vectors are made anew by `searcher`,
+    which stands over the target. Not copied: what is past its time, versions, and who gave which credit.
+
+    Raises:
+        InvalidInput: source and target are one store.
+        StoreError: the target holds other records under the same ids, or both differ at the end, since one was written
+            to meanwhile.
+    """
+    if source is target:
+        raise InvalidInput("a memory is copied to another store, not to itself")
+    total = source.find(Query(scope=scope, subtree=True, count=True)).count or 0
+    counts, refused, degraded = {"written": 0, "duplicate": 0}, list[str](), list[str]()
+    records, done = records_of(source, scope, degraded), 0
+    while batch := list(islice(records, _BATCH)):
+        failed = put_new(target, batch, searcher, counts, refused)
+        degraded.extend([failed] if failed else [])
+        done += len(batch)
+        if progress is not None:
+            progress(done, max(total, done))
+    if refused:
+        raise StoreError(f"{len(refused)} records differ from what the target holds, such as {refused[0]}")
+    digest, found = digest_of(source, scope), digest_of(target, scope)
+    if digest != found:
+        raise StoreError("source and target differ: one of them was written to meanwhile, or held more; copy again")
+    return Copied(read=done, written=counts["written"], duplicate=counts["duplicate"], digest=digest[1],
+                  degraded=tuple(dict.fromkeys(degraded)))  # fmt: skip
+
+
+def digest_of(store: Store, scope: Scope) -> tuple[int, str]:
+    """Return how many records a scope and those below it hold, and the SHA-256 of them all, whatever their order."""
+    seen = sorted(
+        hashlib.sha256(json.dumps(encoded(record, scope), ensure_ascii=False, sort_keys=True).encode()).digest()
+        for record in records_of(store, scope, [])
+    )
+    return len(seen), hashlib.sha256(b"".join(seen)).hexdigest()
