@@ -65,11 +65,12 @@ class Playbook(Core):
         self._owns_store = store is not location
         found = searcher or Searcher(store, space)
         super().__init__(store, checked, searcher=found, clock=clock, ids=ids, policy=policy)
-        try:
-            self.merge(entries)
-        except BaseException:
-            self.close()
-            raise
+        if given := list(entries):
+            try:
+                self.merge(given)
+            except BaseException:
+                self.close()
+                raise
 
     def add(
         self,
