@@ -20,6 +20,8 @@ ENGINES: Final = {
     "qdrants": "seasoned.stores.qdrant",
     "chroma": "seasoned.stores.chroma",
     "chromas": "seasoned.stores.chroma",
+    "pinecone": "seasoned.stores.pinecone",
+    "singlestore": "seasoned.stores.singlestore",
 }
 """The modules that open the URLs of other engines, by scheme; each is imported only where its engine is named."""
 

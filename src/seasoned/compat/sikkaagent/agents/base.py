@@ -1,0 +1,5 @@
+"""The message that agents exchange."""
+
+from seasoned.compat.sikkaagent.messages import BaseMessage
+
+__all__ = ["BaseMessage"]

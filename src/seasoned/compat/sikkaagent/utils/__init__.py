@@ -1,0 +1,1 @@
+"""What the other modules share, under the names of Sikka Agent."""
