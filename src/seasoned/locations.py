@@ -16,6 +16,8 @@ from seasoned.text import Analyser
 _SQLITE: Final = "sqlite:///"
 
 ENGINES: Final = {
+    "postgresql": "seasoned.stores.postgres",
+    "postgres": "seasoned.stores.postgres",
     "qdrant": "seasoned.stores.qdrant",
     "qdrants": "seasoned.stores.qdrant",
     "chroma": "seasoned.stores.chroma",
