@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seasoned.index import ScopeIndex, said_digest
 from seasoned.ports import Vectors
 from seasoned.postings import bm25, ideal
-from seasoned.query import And, Compare, Filter, Op
+from seasoned.query import And, Compare, Filter, Not, Op
 from seasoned.ranking import Arms, Blend, Fused, fuse
 from seasoned.records import Why, to_micros
 
@@ -114,11 +114,18 @@ def _parts(where: Filter | None) -> tuple[Filter, ...]:
 
 
 def in_arrays(where: Filter | None, index: ScopeIndex) -> bool:
-    """Tell whether the index alone can evaluate a filter: comparisons, all of which must hold, of fields it keeps."""
-    return all(isinstance(part, Compare) and _simple(part, index) for part in _parts(where))
+    """Tell whether the index alone can evaluate a filter: comparisons, all of which must hold, of fields it keeps.
+
+    A kind that a record must not have counts among them, for every record has one.
+    """
+    return all(_simple(part, index) for part in _parts(where))
 
 
-def _simple(part: Compare, index: ScopeIndex) -> bool:
+def _simple(part: Filter, index: ScopeIndex) -> bool:
+    if isinstance(part, Not):
+        return isinstance(part.of, Compare) and part.of.field == "kind" and _simple(part.of, index)
+    if not isinstance(part, Compare):
+        return False
     column = _ARRAYS.get(part.field)
     if column in _CODED:
         values = part.value if isinstance(part.value, tuple) else (part.value,)
@@ -128,6 +135,8 @@ def _simple(part: Compare, index: ScopeIndex) -> bool:
 
 
 def _holds(index: ScopeIndex, part: Filter) -> Bools:
+    if isinstance(part, Not):
+        return ~_holds(index, part.of)
     assert isinstance(part, Compare)  # noqa: S101  # as `in_arrays` checked
     name = _ARRAYS[part.field]
     column = index.array(name)

@@ -1,45 +1,65 @@
-"""Explaining a record: what it was made from, and that from what, down to what was made from nothing."""
+"""Explaining a record: what it was made from, down to what was made from nothing, what came of it, and who saw it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, TypeAlias
 
 from seasoned.errors import InvalidInput, NotFound
+from seasoned.notes import BOOKKEEPING
 from seasoned.ports import Store
-from seasoned.query import Compare, Op, Query
+from seasoned.query import Compare, Not, Op, Order, Query, checked_k
 from seasoned.records import Hit, Key, Scope, checked_id
 
 MAX_RECORDS: Final = 10_000
-"""Most records that one explanation reads."""
+"""Most sources that one explanation reads."""
+
+MAX_USES: Final = 1_000
+"""Most records that came of one of which an explanation tells."""
+
+MAX_RECALLED: Final = 20
+"""Most contexts that showed it of which an explanation tells; `recalled_in` gives more."""
+
+TRACE: Final = "context-trace"
+"""The kind of what says which records a context showed: they are its sources."""
 
 _PAGE: Final = 400
+_KEPT_APART: Final = Not(Compare("kind", Op.IN, tuple(dict.fromkeys((*BOOKKEEPING, TRACE, "context-snapshot")))))
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A record and what it was made from.
+    """A record, what it was made from, and what came of it.
 
     `hit` is None where the record is gone, or lies in a scope that is not this one nor below. A source that several
     records share stands whole under each; one that a record is itself made into stands without its own. `cut` tells
     that sources were left out, since there are more than `MAX_RECORDS`.
+
+    Of the record that was asked for, `uses` are those that name it as a source, each with its own `uses`; what a memory
+    keeps for itself is left out. `uses_cut` tells that there are more than `MAX_USES`. `recalled` are the traces of the
+    last contexts that showed it, newest first.
     """
 
     key: Key
     hit: Hit | None
     sources: tuple[Explanation, ...] = ()
     cut: bool = False
+    uses: tuple[Explanation, ...] = ()
+    uses_cut: bool = False
+    recalled: tuple[Hit, ...] = ()
 
     def walk(self) -> Iterator[Explanation]:
         """Yield this and everything below, each record once, what was made before what it was made from."""
-        seen, waiting = set[Key](), [self]
-        while waiting:
-            one = waiting.pop()
-            if one.key not in seen:
-                seen.add(one.key)
-                yield one
-                waiting.extend(reversed(one.sources))
+        return _walked(self, lambda one: one.sources)
+
+    def walk_uses(self) -> Iterator[Explanation]:
+        """Yield all that came of it, each record once, what was made before what came of that."""
+        each = _walked(self, lambda one: one.uses)
+        next(each)
+        return each
 
     def of_kind(self, kind: str) -> list[Explanation]:
         """Return what is of a kind in it, each record once."""
@@ -51,15 +71,48 @@ class Explanation:
         return [one.key for one in self.walk() if not one.sources]
 
 
+def _walked(start: Explanation, below: Callable[[Explanation], tuple[Explanation, ...]]) -> Iterator[Explanation]:
+    seen, waiting = set[Key](), [start]
+    while waiting:
+        one = waiting.pop()
+        if one.key not in seen:
+            seen.add(one.key)
+            yield one
+            waiting.extend(reversed(below(one)))
+
+
 def explain(store: Store, scope: Scope, name: str, kinds: Sequence[str] = ()) -> Explanation:
-    """Return the record with this id and the chain of its sources; `kinds` are looked at first, in their order.
+    """Return the record with this id, the chain of its sources, what came of it, and the last contexts that showed it.
+
+    `kinds` are looked at first, in their order.
 
     Raises:
         NotFound: there is none in the scope.
     """
     start = _start(store, scope, checked_id(name), kinds)
+    key = start.record.key
     found, cut = _gathered(store, scope, start)
-    return _built(start.record.key, found, cut)
+    made = _built(
+        key,
+        lambda each: found[each].record.sources if each in found else (),
+        lambda each, below: Explanation(each, found.get(each), below, cut),
+    )
+    users, links, uses_cut = _users(store, scope, key)
+    used = _built(
+        key, lambda each: links.get(each, ()), lambda each, above: Explanation(each, users.get(each), uses=above)
+    )
+    recalled = recalled_in(store, scope, key, MAX_RECALLED)
+    return replace(made, uses=used.uses, uses_cut=uses_cut, recalled=tuple(recalled))
+
+
+def recalled_in(store: Store, scope: Scope, key: Key, k: int = 100) -> list[Hit]:
+    """Return the traces of the contexts that showed a record, newest first, at most `k`: `data.used` has what they did.
+
+    Raises:
+        InvalidInput, WrongType: a k that is none.
+    """
+    newest = Query(scope=scope, subtree=True, kinds=(TRACE,), source=key, order=Order.NEWEST, k=checked_k(k))
+    return [*store.find(newest).hits]
 
 
 def _start(store: Store, scope: Scope, name: str, kinds: Sequence[str]) -> Hit:
@@ -90,14 +143,35 @@ def _read(store: Store, scope: Scope, keys: Sequence[Key]) -> Sequence[Hit]:
     return store.find(Query(scope=scope, subtree=True, keys=tuple(keys), k=len(keys))).hits
 
 
-def _built(start: Key, found: dict[Key, Hit], cut: bool) -> Explanation:
-    """Build the explanations, sources before what was made from them, without recursion."""
+def _users(store: Store, scope: Scope, start: Key) -> tuple[dict[Key, Hit], dict[Key, tuple[Key, ...]], bool]:
+    """Return all records above the first by their keys, and by the key of a source those that name it."""
+    found, links, waiting = dict[Key, Hit](), dict[Key, tuple[Key, ...]](), deque([start])
+    while waiting:
+        source = waiting.popleft()
+        query = Query(scope=scope, subtree=True, source=source, where=_KEPT_APART, k=MAX_USES + 1)
+        hits = {hit.record.key: hit for hit in store.find(query).hits}
+        new = [key for key in hits if key not in found and key != start]
+        some = set(new[: MAX_USES - len(found)])
+        found |= {key: hits[key] for key in some}
+        links[source] = tuple(key for key in hits if key in found or key == start)
+        if len(some) < len(new):
+            return found, links, True
+        waiting.extend(new)
+    return found, links, False
+
+
+_Made: TypeAlias = Callable[[Key, tuple[Explanation, ...]], Explanation]
+"""Makes an explanation of a record and those that it links to."""
+
+
+def _built(start: Key, links: Callable[[Key], tuple[Key, ...]], make: _Made) -> Explanation:
+    """Build the explanations, those that others link to first, without recursion."""
     made: dict[Key, Explanation] = {}
     waiting, open_ = [start], set[Key]()
     while waiting:
         key = waiting[-1]
-        sources = found[key].record.sources if key in found else ()
-        missing = [source for source in sources if source not in made and source not in open_]
+        linked = links(key)
+        missing = [each for each in linked if each not in made and each not in open_]
         if key not in made and missing:
             open_.add(key)
             waiting.extend(missing)
@@ -105,25 +179,38 @@ def _built(start: Key, found: dict[Key, Hit], cut: bool) -> Explanation:
         waiting.pop()
         open_.discard(key)
         if key not in made:
-            below = tuple(made.get(source) or Explanation(source, found.get(source)) for source in sources)
-            made[key] = Explanation(key, found.get(key), below, cut)
+            made[key] = make(key, tuple(made.get(each) or make(each, ()) for each in linked))
     return made[start]
 
 
 def described(explanation: Explanation, most_lines: int = 200) -> str:
-    """Return an explanation as an indented text, a record a line.
+    """Return an explanation as an indented text, a record a line: it and its sources, what came of it, who saw it.
 
     Raises:
         InvalidInput: `most_lines` below 1.
     """
     if most_lines < 1:
         raise InvalidInput(f"most_lines is at least 1, found {most_lines}")
-    lines, waiting = list[str](), [(explanation, 0)]
-    while waiting and len(lines) < most_lines:
-        one, depth = waiting.pop()
-        lines.append(f"{'  ' * depth}{one.key.kind} {one.key.id}{_said(one)}")
-        waiting.extend((source, depth + 1) for source in reversed(one.sources))
-    return "\n".join([*lines, "…"] if waiting else lines)
+    lines = list(islice(_lines(explanation), most_lines + 1))
+    return "\n".join(lines if len(lines) <= most_lines else [*lines[:most_lines], "…"])
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    yield from _tree(explanation, lambda one: one.sources, 0)
+    if explanation.uses:
+        yield "from it came:"
+        for use in explanation.uses:
+            yield from _tree(use, lambda one: one.uses, 1)
+    for trace in explanation.recalled:
+        yield f"shown in context {trace.id}, {trace.record.at.date().isoformat()}"
+
+
+def _tree(start: Explanation, below: Callable[[Explanation], tuple[Explanation, ...]], depth: int) -> Iterator[str]:
+    waiting = [(start, depth)]
+    while waiting:
+        one, deep = waiting.pop()
+        yield f"{'  ' * deep}{one.key.kind} {one.key.id}{_said(one)}"
+        waiting.extend((each, deep + 1) for each in reversed(below(one)))
 
 
 def _said(one: Explanation) -> str:

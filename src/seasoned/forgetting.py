@@ -1,22 +1,28 @@
-"""Forgetting: which records go, what goes with them, and the receipt."""
+"""Forgetting: which records go, what goes with them, what is written anew without them, and the receipt."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol, runtime_checkable
 
-from seasoned.errors import InvalidInput, NotFound, StoreError, WrongType
-from seasoned.ports import Counts, Remove, Store, Upkeep
-from seasoned.query import And, Compare, Filter, Op, Page, Query, both
-from seasoned.records import Key, Scope, checked_id
+from seasoned.cascade import PAGE, Asked, Cascade, Derived, Remade, Remaker, by_keys, cascade, pages
+from seasoned.errors import Conflict, InvalidInput, NotFound, StoreError, WrongType
+from seasoned.ports import Change, Counts, Put, Remove, Store, Upkeep
+from seasoned.query import And, Compare, Filter, Op, Query, both
+from seasoned.records import Key, Record, Scope, checked_id
 from seasoned.results import Receipt
 
-_PAGE: Final = 1_000
-_MANY: Final = 100
-_MANY_SHARE: Final = 0.2
+EXPORT: Final = "export"
+"""The kind of what says that a bundle was written: `data.path`."""
+
+STALE: Final = "stale"
+"""The field of data that is true where a part of what a record was derived from was forgotten: rewrite it."""
+
+RETRIES: Final = 8
+"""How often what stays is written anew where other writers came first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +70,7 @@ class Selection:
             kinds=self.kinds,
             source=self.source,
             where=both(*parts),
-            k=_PAGE,
+            k=PAGE,
             expired=True,
         )
 
@@ -74,33 +80,58 @@ def _narrows(where: Filter | None) -> bool:
     return any(_narrows(part) for part in where.of) if isinstance(where, And) else where is not None
 
 
-def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool, hard: bool) -> Receipt:
-    """Remove what is selected and what was derived from it; with `hard`, so that no byte of it stays.
+def forget(
+    store: Store, selection: Selection, *, superseded: str, dry_run: bool, hard: bool, remaker: Remaker | None = None
+) -> Receipt:
+    """Remove what is selected, and what was derived from it and has no other source left; say what became of the rest.
+
+    A derived record with another source left is kept and marked: `data.stale` is true. With `hard` it goes, too, so
+    that no byte of what is selected stays. What the `remaker` writes anew stays without it.
 
     Raises:
         NotFound: an id is not there.
         StoreError: `hard` on an engine that cannot erase.
+        Conflict: other writers came first at every try; nothing was forgotten.
     """
     if hard and not isinstance(store, Upkeep):
         raise StoreError(
             f"{type(store).__name__} cannot erase for good; forget without hard, or use the engine's own means"
         )
     old_too = selection.everything or superseded in selection.kinds
-    found = keys_of(store, selection.query())
-    chosen = [key for key in found if key.kind != superseded or old_too]
+    found = (each for each in _selected(store, selection) if each.key.kind != superseded or old_too)
+    chosen = list(found)
     _check_found(selection, chosen)
-    known = set(chosen)
-    derived = [key for key in _derived(store, selection.scope, chosen) if key not in known]
-    counts = Counts() if dry_run else _remove(store, [*reversed(derived), *chosen], hard=hard)
-    if not dry_run:
-        late = _derived(store, selection.scope, [*chosen, *derived])  # by writers between the look and the removal
-        counts, derived = _sum(counts, _remove(store, late, hard=hard)), [*derived, *late]
+    going = _Forgetting(store, selection.scope, hard=hard, dry_run=dry_run, remaker=remaker)
+    going.forget(chosen)
+    return _receipt(going, chosen, superseded)
+
+
+def _selected(store: Store, selection: Selection) -> Iterator[Derived]:
+    for page in pages(store, selection.query()):
+        yield from (Derived(hit.record.key, (), hit.order) for hit in page.hits)
+        yield from map(Derived, page.unreadable)
+
+
+def _check_found(selection: Selection, chosen: Sequence[Derived]) -> None:
+    missing = set(selection.ids or ()) - {each.key.id for each in chosen}
+    if missing:
+        raise NotFound(f"no record {sorted(missing)[0]!r} in {'/'.join(selection.scope)}; nothing was forgotten")
+
+
+def _receipt(going: _Forgetting, chosen: Sequence[Derived], superseded: str) -> Receipt:
+    keys = [each.key for each in chosen]
+    old = [key for key in keys if key.kind == superseded]
+    counts = going.counts
     return Receipt(
-        ids=tuple(key.id for key in chosen if key.kind != superseded),
-        derived=tuple(key.id for key in (*(key for key in chosen if key.kind == superseded), *derived)),
-        by_kind=dict(Counter(key.kind for key in (*chosen, *derived))),
-        dry_run=dry_run,
-        hard=hard,
+        ids=tuple(key.id for key in keys if key.kind != superseded),
+        derived=tuple(key.id for key in (*old, *going.derived)),
+        by_kind=dict(Counter(key.kind for key in (*keys, *going.derived))),
+        stale=tuple(going.stale),
+        rewritten=tuple(going.rewritten),
+        files=going.files,
+        exports=tuple(going.exports),
+        dry_run=going.dry_run,
+        hard=going.hard,
         rows=counts.rows,
         vectors=counts.vectors,
         postings=counts.postings,
@@ -110,62 +141,119 @@ def forget(store: Store, selection: Selection, *, superseded: str, dry_run: bool
     )
 
 
-def keys_of(store: Store, query: Query) -> Iterator[Key]:
-    """Yield the keys of all records that answer; say in `unreadable` what is damaged."""
-    for page in _pages(store, query):
-        yield from (hit.record.key for hit in page.hits)
-        yield from page.unreadable
+@dataclass(slots=True)
+class _Forgetting:
+    """One call of `forget`: what it was asked, and what became of what."""
 
+    store: Store
+    scope: Scope
+    hard: bool
+    dry_run: bool
+    remaker: Remaker | None = None
+    derived: list[Key] = field(default_factory=list)
+    stale: dict[str, None] = field(default_factory=dict)
+    rewritten: dict[str, None] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    exports: dict[str, None] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
 
-def _pages(store: Store, query: Query) -> Iterator[Page]:
-    cursor: str | None = None
-    while True:
-        page = store.find(replace(query, cursor=cursor))
-        yield page
-        cursor = page.cursor
-        if cursor is None:
+    def forget(self, chosen: Sequence[Derived]) -> None:
+        """Remove the chosen records and what follows; then what other writers derived from them meanwhile."""
+        if not chosen:
             return
+        keys = [each.key for each in chosen]
+        self._step(keys, chosen)
+        for _ in range(0 if self.dry_run else RETRIES):
+            if not self._step([*keys, *self.derived], ()):
+                return
+
+    def _step(self, gone: Sequence[Key], chosen: Sequence[Derived]) -> bool:
+        """Remove what is chosen and what is derived from what is gone; return whether there was anything to do."""
+        for attempt in range(RETRIES):
+            found = cascade(self.store, self.scope, gone, all_derived=self.hard, remaker=self.remaker)
+            remade = self._remade(found, gone)
+            going = [each.key for each in found.going]
+            going += [key for key in remade.gone if key not in gone and key not in going]
+            puts = [*_puts(self.store, self.scope, found, {*gone, *going}), *remade.puts]
+            if not (going or puts or chosen):
+                return False
+            self._look_for_exports([*chosen, *found.going])
+            removed = [*reversed(going), *(each.key for each in chosen)]
+            try:
+                counts = Counts() if self.dry_run else _written(self.store, puts, removed or gone[:1], hard=self.hard)
+            except Conflict:
+                if attempt + 1 == RETRIES:
+                    raise
+                continue
+            self._note(going, puts, remade, counts)
+            return True
+        raise AssertionError  # the loop returns or raises
+
+    def _remade(self, found: Cascade, gone: Sequence[Key]) -> Remade:
+        if self.remaker is None:
+            return Remade()
+        all_gone = {*gone, *(each.key for each in found.going)}
+        derived = [each.key for each in found.remade]
+        return self.remaker.remade(
+            self.store, Asked(gone=all_gone, derived=derived, hard=self.hard, dry_run=self.dry_run)
+        )
+
+    def _look_for_exports(self, going: Sequence[Derived]) -> None:
+        """Note the exports that were written when one of these was there already, by the order of first writing."""
+        first: dict[Scope, int] = {}
+        for each in going:
+            first[each.key.scope] = min(each.order, first.get(each.key.scope, each.order))
+        for page in pages(self.store, Query(scope=self.scope, subtree=True, kinds=(EXPORT,), k=PAGE)):
+            for hit in page.hits:
+                path, holder = hit.record.data.get("path"), hit.record.key.scope
+                if isinstance(path, str) and any(holder.holds(each) and first[each] < hit.order for each in first):
+                    self.exports[path] = None
+
+    def _note(self, going: Sequence[Key], puts: Sequence[Put], remade: Remade, counts: Counts) -> None:
+        self.derived += going
+        for put in puts:
+            marked = put.record.data.get(STALE) is True
+            (self.stale if marked else self.rewritten)[put.record.key.id] = None
+        self.files.update(remade.files)
+        self.counts = _sum(self.counts, counts)
 
 
-def _check_found(selection: Selection, chosen: Sequence[Key]) -> None:
-    missing = set(selection.ids or ()) - {key.id for key in chosen}
-    if missing:
-        raise NotFound(f"no record {sorted(missing)[0]!r} in {'/'.join(selection.scope)}; nothing was forgotten")
+def _puts(store: Store, scope: Scope, found: Cascade, gone: set[Key]) -> Iterator[Put]:
+    """Yield what stays as it is written anew: marked, or without the names of what is gone."""
+    stale = {each.key for each in found.stale}
+    for hit in by_keys(store, scope, (each.key for each in (*found.stale, *found.logs))):
+        record = _marked(hit.record, gone) if hit.record.key in stale else _without(hit.record, gone)
+        if record != hit.record:
+            yield Put(record, None, hit.record.version)
 
 
-def _derived(store: Store, scope: Scope, keys: Sequence[Key]) -> list[Key]:
-    """Return what the scope and those below it derived from the keys, and from that, and so on."""
-    derived_from = _derivations(store, Query(scope=scope, subtree=True, k=_PAGE, expired=True), len(keys))
-    found: dict[Key, None] = {}
-    waiting = list(keys)
-    while waiting:
-        for key in derived_from(waiting.pop()):
-            if key not in found:
-                found[key] = None
-                waiting.append(key)
-    return list(found)
+def _marked(record: Record, gone: set[Key]) -> Record:
+    sources = tuple(key for key in record.sources if key not in gone)
+    return replace(record, data={**record.data, STALE: True}, sources=sources)
 
 
-def _derivations(store: Store, everything: Query, asked: int) -> Callable[[Key], Iterable[Key]]:
-    """Return what gives the records derived from a key: one query each, or all read once where many are asked for."""
-    if asked < _MANY or asked < (store.find(replace(everything, count=True)).count or 0) * _MANY_SHARE:
-        return lambda source: keys_of(store, replace(everything, source=source))
-    below: dict[Key, list[Key]] = {}
-    for page in _pages(store, everything):
-        for hit in page.hits:
-            for source in hit.record.sources:
-                below.setdefault(source, []).append(hit.record.key)
-    return lambda source: below.get(source, ())
+def _without(record: Record, gone: set[Key]) -> Record:
+    """Return a log without the names of what is gone, in its sources and in `data.used`."""
+    names = {(key.kind, key.id) for key in record.sources if key in gone}
+    used = record.data.get("used")
+    kept = [each for each in used if _name_of(each) not in names] if isinstance(used, list) else used
+    data = {**record.data, "used": kept} if isinstance(used, list) else record.data
+    return replace(record, data=data, sources=tuple(key for key in record.sources if key not in gone))
 
 
-def _remove(store: Store, keys: Sequence[Key], *, hard: bool) -> Counts:
-    if not keys:
-        return Counts()
+def _name_of(used: object) -> tuple[str, str] | None:
+    return (str(used[0]), str(used[1])) if isinstance(used, list) and len(used) >= 2 else None
+
+
+def _written(store: Store, puts: Sequence[Put], keys: Sequence[Key], *, hard: bool) -> Counts:
     if hard and isinstance(store, Upkeep):
+        if puts:
+            store.apply(puts)
         return store.purge(keys)
-    at_once = max(1, len(keys)) if store.can.atomic else _PAGE
-    for start in range(0, len(keys), at_once):
-        store.apply([Remove(key) for key in keys[start : start + at_once]])
+    changes: list[Change] = [*puts, *map(Remove, keys)]
+    at_once = max(1, len(changes)) if store.can.atomic else PAGE
+    for start in range(0, len(changes), at_once):
+        store.apply(changes[start : start + at_once])
     return Counts(rows=len(keys))
 
 

@@ -18,6 +18,7 @@ from seasoned.errors import InvalidInput, StoreError
 from seasoned.experience import ExperienceMemory
 from seasoned.forgetting import finish_erasures
 from seasoned.joined.contexts import build
+from seasoned.joined.lessons import KnownLessons
 from seasoned.joined.outcomes import Credited, credit, word
 from seasoned.joined.pins import set_pin
 from seasoned.joined.policy import ContextPolicy
@@ -31,6 +32,7 @@ from seasoned.ranking import Blend
 from seasoned.records import JSON, Scope
 from seasoned.reembedding import reembed
 from seasoned.runs import RunMemory
+from seasoned.runs.profiles import safe_id
 from seasoned.runs.rows import run_name
 from seasoned.scoped import ScopedRecords
 from seasoned.search import Searcher
@@ -115,6 +117,7 @@ class Memory(ScopedRecords):
             runs=self._runs,
             experience=self._experience,
             playbook=self._playbook,
+            lessons=KnownLessons(store, scope),
         )
 
     @property
@@ -165,8 +168,9 @@ class Memory(ScopedRecords):
         One system message: `instruction`, the session's own, pinned notes, the lessons of `profile`, the playbook; with
         `run` it is decided once, by the first task, and then stays byte for byte. Then the rolling summary and the
         window of `session`; without one, `task` is the user message. The run's phase and observations, examples and
-        what is recalled for `task` stand inside the newest user message. `conversation` overrides values of the
-        conversation's policy. With `trace`, what was shown is kept under `context.trace` for `outcome`.
+        what is recalled for `task` stand inside the newest user message. `policy` has the shares, and `conversation`
+        overrides values of the conversation's policy. With `trace`, what was shown is kept under `context.trace` for
+        `outcome`; without it, and without a run, nothing is written.
 
         Raises:
             BudgetTooSmall: pinned notes, system messages and newest user message, cut as far as it goes, need more.
@@ -174,6 +178,9 @@ class Memory(ScopedRecords):
             WrongType: a value of another type, or an unknown name.
         """
         self._check_open()
+        check_type(policy, ContextPolicy, "policy")
+        shares = policy or ContextPolicy()
+        cut: dict[str, object] = {"step": shares.step, "recall_share": shares.changing}
         return build(
             self._sources,
             Wanted(
@@ -181,11 +188,11 @@ class Memory(ScopedRecords):
                 budget=budget_left(budget, reserve),
                 session=None if session is None else session_name(session),
                 run=None if run is None else run_name(run),
-                profile=profile,
+                profile=safe_id(profile),
                 instruction=checked_text(instruction, "an instruction", blank=True),
-                policy=policy or ContextPolicy(),
-                conversation=self._policy.overridden(**conversation),
-                trace=trace,
+                policy=shares,
+                conversation=self._policy.overridden(**{**cut, **conversation}),
+                trace=bool(trace),
             ),
         )
 
@@ -212,10 +219,11 @@ class Memory(ScopedRecords):
         return credit(self._sources, word(trace, reward, rating, note, by))
 
     def pin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # the field's name everywhere
-        """Show a note in every context; return whether that is new.
+        """Show a note in every context; return whether that is new. A run under way keeps what it began with.
 
         Raises:
             NotFound: there is none in this scope.
+            InvalidInput: it is no note, or 1,000 are pinned.
         """
         return self._set_pin(id, kind, pinned=True)
 

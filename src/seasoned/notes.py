@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Final
 
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
+from seasoned.forgetting import EXPORT, STALE
 from seasoned.ports import ABSENT, Clock, IdSource, Put, Store
 from seasoned.query import Order, Page, Query, both, parse_filter
 from seasoned.records import JSON, MAX_ID, WHEN, Hit, Key, Record, Scope, checked_id, clean_text, finite, instant
@@ -29,6 +30,7 @@ LAYERS: Final = (
 
 BOOKKEEPING: Final = (
     SUPERSEDED,
+    EXPORT,
     *(f"playbook-{part}" for part in ("head", "change", "step", "id", "by", "layout", "paper", "refined")),
     *(f"context-{part}" for part in ("trace", "snapshot", "outcome", "pins")),
 )
@@ -216,6 +218,8 @@ def _changed(old: Record, changes: Mapping[str, object]) -> Record:
     if "until" in changes:
         new["until"] = None if changes["until"] is None else instant(changes["until"])
     data = dict(_checked_data(changes.get("data", old.data)))
+    if "text" in changes:
+        data.pop(STALE, None)
     if "tags" in changes:
         data["tags"] = _checked_tags(changes["tags"])
     return replace(old, data=data, **new)  # type: ignore[arg-type]  # Record checks each

@@ -31,14 +31,22 @@ class Added:
 class Receipt:
     """What was forgotten, or with `dry_run` would be.
 
-    `ids` are the records asked for, `derived` those that go with them (old versions, summaries of them). The counts
-    say what went from where. `pending` names what is not done: "wal" means that a reader still holds the write-ahead
-    log, which `Memory.rebuild` empties later. `left` names files where the self-check still found erased bytes.
+    `ids` are the records asked for, `derived` those that go with them (old versions, summaries of them). `stale` are
+    derived records that stay since another source of them is left, marked for rewriting: `data.stale` is true.
+    `rewritten` are records that now stand without what was forgotten, such as a run's retrospective; `files` says what
+    became of files that were made from it ("rewritten", "removed", "kept"), and `exports` are the bundles that hold it.
+    The counts say what went from where. `pending` names what is not done: "wal" means that a reader still holds the
+    write-ahead log, which `Memory.rebuild` empties later. `left` names files where the self-check still found erased
+    bytes.
     """
 
     ids: tuple[str, ...]
     derived: tuple[str, ...] = ()
     by_kind: Mapping[str, int] = field(default_factory=dict)
+    stale: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    exports: tuple[str, ...] = ()
     dry_run: bool = False
     hard: bool = False
     rows: int = 0
@@ -52,3 +60,22 @@ class Receipt:
     def total(self) -> int:
         """How many records it speaks of, derived ones included."""
         return len(self.ids) + len(self.derived)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a sweep removed: how many records of each kind, old versions and other parts included.
+
+    `expired` is how many of them were past their `until`, with their parts. `skipped` are those that another writer
+    changed meanwhile: the next sweep looks at them again. `stale` are derived records that were marked for rewriting.
+    """
+
+    by_kind: Mapping[str, int] = field(default_factory=dict)
+    expired: int = 0
+    skipped: int = 0
+    stale: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many records it removed."""
+        return sum(self.by_kind.values())

@@ -14,7 +14,9 @@ from seasoned.notes import BOOKKEEPING, SUPERSEDED, Notes, Revision, age_limit
 from seasoned.ports import Clock, Store
 from seasoned.query import Compare, Not, Op, Order, Page, Query, Where, both, parse_filter
 from seasoned.records import JSON, WHEN, Hit, Key, Scope
-from seasoned.results import Added, Receipt
+from seasoned.results import Added, Receipt, Swept
+from seasoned.retention import BATCH, Retention, sweep
+from seasoned.runs.unlearning import Unlearning
 from seasoned.search import Hits, Searcher
 
 
@@ -155,7 +157,9 @@ class ScopedRecords:
         dry_run: bool = False,
         hard: bool = False,
     ) -> Receipt:
-        """Remove records that pass every condition given, with their old versions and what was derived from them.
+        """Remove records that pass every condition given, with their old versions and what was derived from them alone.
+
+        What was derived from them and from others stays, marked for rewriting (`data.stale` is true), unless `hard`.
 
         `id` one or several; `session`; `before` an instant or `older_than` an age (a number is in days), by `at`;
         `source` a record they were derived from; `kinds`; `where`; or `everything` of the scope. With `subtree` in
@@ -178,7 +182,18 @@ class ScopedRecords:
             everything=everything,
             subtree=subtree,
         )
-        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
+        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard, remaker=Unlearning())
+
+    def sweep(self, retention: Retention, batch: int = BATCH) -> Swept:
+        """Remove what a retention does not keep, and what is past its `until`, in this scope and those below it.
+
+        At most `batch` records go in one write, so that nobody waits long. What is pinned stays.
+
+        Raises:
+            InvalidInput, WrongType: not a retention, or a batch below 1.
+        """
+        self._check_open()
+        return sweep(self._store, self.scope, retention, self._clock.now(), batch, Unlearning())
 
     def _check_open(self) -> None:
         if self._closed:

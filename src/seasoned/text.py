@@ -234,10 +234,15 @@ _IDLE: Final = frozenset(
 )
 
 
+_ASKING: Final = frozenset("who what where when why how which".split())  # noqa: SIM905  # as above
+
+
 def is_idle(text: str) -> bool:
     """Tell whether a text asks for nothing: an emoji, "ok", "thanks!", "yes please"; at most four such words."""
     found = words(text)
-    return not found or (len(found) <= 4 and all(word in _IDLE_FOLDED or word in STOP_WORDS for word in found))
+    if len(found) > 4 or not _ASKING.isdisjoint(found):
+        return False
+    return all(word in _IDLE_FOLDED or word in STOP_WORDS for word in found)
 
 
 _IDLE_FOLDED: Final = frozenset(word for idle in _IDLE for word in words(idle))

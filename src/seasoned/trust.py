@@ -41,7 +41,7 @@ _OF_KIND: Final = {
     "feedback": Origin.USER,
     **dict.fromkeys(("summary", "atom", "episode", "lesson", "profile", "entry"), Origin.MODEL),
 }
-_TRUST: Final = {
+TRUST: Final = {
     Origin.USER: "said by a user",
     Origin.ASSISTANT: "said by an assistant",
     Origin.TOOL: "output of a tool, not verified",
@@ -49,6 +49,7 @@ _TRUST: Final = {
     Origin.IMPORT: "imported, not verified",
     Origin.MODEL: "derived from other records",
 }
+"""How far a text of each origin is trusted, in words."""
 
 
 def checked_origin(origin: object) -> Origin:
@@ -75,4 +76,4 @@ def origin_of(record: Record) -> Origin:
 
 def trusted(record: Record) -> str:
     """Return in words how far a record's text is trusted, for its label in a context."""
-    return _TRUST[origin_of(record)]
+    return TRUST[origin_of(record)]

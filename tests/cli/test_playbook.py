@@ -107,6 +107,25 @@ def test_a_file_that_is_no_playbook_is_an_error(playbook, tmp_path):
     assert playbook("import", "nowhere.txt").code == 1
 
 
+def test_a_file_that_is_no_text_or_a_json_list_is_an_error(playbook, tmp_path):
+    """And nothing of it becomes a part of the playbook's text."""
+    (tmp_path / "odd.txt").write_bytes(b"\xff\xfe")
+    (tmp_path / "list.json").write_text('[{"content": "x"}]', encoding="utf-8")
+    assert "is not UTF-8" in playbook("import", "odd.txt").err
+    assert playbook("import", "odd.txt").code == 1
+    assert playbook("import", "list.json").code == 2
+    playbook("export", "out.txt")
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8").startswith("## API USE\n")
+
+
+def test_several_entries_are_removed_together_or_not_at_all(playbook):
+    """One that is not there is named, and the others stay; as one change otherwise, each once."""
+    assert playbook("remove", "oth-00002", "nobody").code == 1
+    assert len(playbook("show", "--json").json["entries"]) == 2
+    assert playbook("remove", "oth-00002", "au-00001", "oth-00002").code == 0
+    assert [len(change["steps"]) for change in playbook("history", "--json").json["changes"]] == [1, 1, 2]
+
+
 def test_near_duplicates_are_refined(playbook):
     """What was merged is said."""
     playbook("add", "Always read the documentation of a call first.")

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -23,65 +19,43 @@ from seasoned.query import Query
 from seasoned.records import Key, Record, Scope
 from seasoned.stores.chroma import ChromaStore, open_url
 from seasoned.testing import StoreContract
+from seasoned.testing.contract_changes import ChangeRules
+from seasoned.testing.contract_lifetime import LifetimeRules
+from seasoned.testing.contract_order import OrderRules
+from seasoned.testing.contract_words import WordRules
+
+from .chroma_server import free_port, start, stop
+from .conftest import new_folder
+from .engine_rules import EngineRules
 
 ALICE = Scope(("acme", "alice"))
 
 
-def start(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    """Start Chroma's own server on the loopback address, and wait until it takes calls."""
-    command = [
-        Path(sys.executable).parent / "chroma",
-        "run",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--path",
-        folder,
-    ]
-    quiet = os.environ | {"ANONYMIZED_TELEMETRY": "False"}
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=quiet)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and server.poll() is None:
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return server
-    stop(server)
-    raise RuntimeError(f"Chroma's server did not start on port {port}")
-
-
-def stop(server: subprocess.Popen[bytes]) -> None:
-    """Kill a server, and wait until it is gone."""
-    server.kill()
-    server.wait()
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url() -> Iterator[str]:
     """A server for the tests of this file."""
     port = free_port()
-    server = start(tmp_path_factory.mktemp("chroma"), port)
+    folder = new_folder()
+    server = start(folder, port)
     yield f"127.0.0.1:{port}"
     stop(server)
+    shutil.rmtree(folder)
 
 
-class TestChromaStoreInAFolder(StoreContract):
-    """Every rule of the contract, with what survives the process."""
+class TestChromaStoreInAFolder(EngineRules, StoreContract):
+    """Every rule, with what survives the process."""
 
     def make_store(self, place: Path, clock: Clock) -> Store:
         """The folder is made at first use."""
         return ChromaStore(place / "chroma", clock=clock)
 
+    def make_named(self, place: Path, name: str, clock: Clock) -> Store:
+        """A collection of that name in one folder."""
+        return ChromaStore(place / "chroma", collection_name=name, clock=clock)
 
-class TestChromaStoreOnAServer(StoreContract):
-    """Every rule of the contract, over HTTP."""
+
+class TestChromaStoreOnAServer(EngineRules, OrderRules, ChangeRules, WordRules, LifetimeRules):
+    """The rules that a way over HTTP may break; what is computed in this process is tested in a folder."""
 
     @pytest.fixture(autouse=True)
     def _server(self, url: str) -> None:
@@ -90,6 +64,10 @@ class TestChromaStoreOnAServer(StoreContract):
     def make_store(self, place: Path, clock: Clock) -> Store:
         """Each place is a collection of its own."""
         name = sha256(str(place).encode()).hexdigest()[:40]
+        return self.make_named(place, name, clock)
+
+    def make_named(self, place: Path, name: str, clock: Clock) -> Store:
+        """A collection of that name."""
         return ChromaStore(url=f"http://{self.url}", collection_name=name, clock=clock)
 
 

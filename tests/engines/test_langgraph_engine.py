@@ -50,6 +50,14 @@ class TestLangGraphEngineInMemory(EngineRules, StoreContract):
         """A store of its own for each."""
         return LangGraphEngine(InMemoryStore(), clock=clock)
 
+    @pytest.fixture(autouse=True)
+    def _shared(self) -> None:
+        self.shared = InMemoryStore()
+
+    def make_named(self, place: Path, name: str, clock: Clock) -> Store:
+        """A namespace of that name in one store."""
+        return LangGraphEngine(self.shared, namespace=(name,), clock=clock)
+
 
 class TestLangGraphEngineInSQLite(EngineRules, StoreContract):
     """Every rule, over LangGraph's store in a file."""
@@ -61,6 +69,10 @@ class TestLangGraphEngineInSQLite(EngineRules, StoreContract):
     def make_store(self, place: Path, clock: Clock) -> Store:
         """The one store of this test's file."""
         return LangGraphEngine(self.file, clock=clock)
+
+    def make_named(self, place: Path, name: str, clock: Clock) -> Store:
+        """A namespace of that name in one store."""
+        return LangGraphEngine(self.file, namespace=(name,), clock=clock)
 
 
 def test_what_else_a_store_holds_is_left_alone():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 
 import pytest
 
 from seasoned.errors import InvalidInput
-from seasoned.experience import AsyncExperienceMemory
 
 WORLD = {"lounge_access": True, "rebooked": False, "cash": 310.0, "gate": None, "city": "Lisbon"}
 
@@ -77,26 +75,3 @@ def test_stats_count_decisions(e):
         "trajectories": 0,
         "feedback": 0,
     }
-
-
-def test_every_verb_can_be_awaited(e):
-    """The same arguments and results, off the event loop."""
-
-    async def live():
-        a = AsyncExperienceMemory(e)
-        await a.record("Friday", "call", 0.5, episode="ep")
-        await a.rate(8, episode="ep")
-        found = await a.similar("Friday", n=1)
-        rewards = await a.reward_human_feedback(["Friday"], ["call"])
-        return found[0].feedback.overall_effectiveness, (await a.few_shot("Friday")).tokens > 0, rewards
-
-    assert asyncio.run(live()) == (8, True, [pytest.approx(0.6)])
-
-
-def test_the_async_shell_has_every_verb():
-    """No public verb of the memory is missing from it."""
-    from seasoned.experience import ExperienceMemory
-
-    sync = {name for name in vars(ExperienceMemory) | vars(ExperienceMemory.__mro__[1]) if not name.startswith("_")}
-    plumbing = {"with_policy", "store_draft", "store_rating", "store_feedback_on_loose"}
-    assert sync - plumbing <= set(dir(AsyncExperienceMemory))

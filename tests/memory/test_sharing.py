@@ -319,7 +319,7 @@ def test_a_memory_closes_with_its_block(tmp_path):
     [
         ("", InvalidInput),
         ("  ", InvalidInput),
-        ("postgres://host/db", InvalidInput),
+        ("mysql://host/db", InvalidInput),
         ("a\0b", InvalidInput),
         (b"agent.db", WrongType),
         (5, WrongType),

@@ -92,14 +92,14 @@ def test_operations_are_read_in_other_words():
     assert read(
         {"op": "create", "Category": "## formulas", "text": "c = d"},
         {"action": "modify", "bullet_id": "[old-1]", "new_content": "Page on and on.", "section": "New Section"},
-        {"operation": "Merge", "source_ids": "shr-00001, old-1, shr-00002"},
+        {"operation": "Merge", "source_ids": "shr-00001, old-1, shr-00002", "merged_content": "Page on."},
         {"type": "remove", "entry_id": "calc-00003"},
         {"type": "add", "content": "No section."},
     ) == (
         [
             Add(section="FORMULAS", content="c = d"),
             Update(id="shr-00002", content="Page on and on.", section="New Section"),
-            Merge(ids=("shr-00001", "shr-00002")),
+            Merge(ids=("shr-00001", "shr-00002"), content="Page on."),
             Remove(id="calc-00003"),
             Add(section="OTHERS", content="No section."),
         ],
@@ -138,10 +138,16 @@ def test_what_is_unknown_is_ignored_with_a_warning_and_the_rest_stands():
 
 def test_a_merge_of_known_and_unknown_ids_takes_the_known():
     """Where two are left."""
-    assert read({"type": "MERGE", "ids": ["shr-00001", "999", {"id": "calc-00003"}]}) == (
-        [Merge(ids=("shr-00001", "calc-00003"))],
+    assert read({"type": "MERGE", "ids": ["shr-00001", "999", {"id": "calc-00003"}], "content": "Both."}) == (
+        [Merge(ids=("shr-00001", "calc-00003"), content="Both.")],
         [],
     )
+
+
+def test_a_merge_without_a_text_is_ignored():
+    """What the others say would be lost."""
+    deltas, warnings = read({"type": "MERGE", "ids": ["shr-00001", "calc-00003"]})
+    assert (deltas, warnings) == ([], ["operation 1, MERGE, was ignored: it has no content"])
 
 
 def test_a_reply_of_too_many_operations_is_cut():

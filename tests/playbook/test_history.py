@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned import Memory
-from seasoned.errors import InvalidInput, WrongType
+from seasoned.errors import InvalidInput, NotFound, WrongType
 from seasoned.playbook import Add, Applied, Counts, Mark, Merge, Outcome, Playbook, Remove, Tag, Update
 from seasoned.ports import Remove as RemoveRecord
 from seasoned.query import Query
@@ -351,6 +351,30 @@ def test_a_bundle_from_a_longer_history_does_not_block_a_playbook(tmp_path):
         assert Playbook(memory.store, scope=memory.scope, embedder="hashing").apply([Add(content="more")]).number == 7
 
 
+def test_changes_that_came_in_with_a_bundle_are_no_changes_of_the_playbook_that_was_there(tmp_path):
+    """What is there stays as it is under ids that both have, in the history and when it is rolled back, too."""
+    with Memory(tmp_path / "a.db", scope=("acme",), embedder="hashing") as memory:
+        p = Playbook(memory.store, scope=memory.scope, embedder="hashing")
+        for number in range(4):
+            p.add(f"theirs {number}")
+        p.tag("oth-00001", "helpful")
+        memory.export(tmp_path / "all.jsonl")
+    with Memory(tmp_path / "b.db", scope=("acme",), embedder="hashing") as memory:
+        p = Playbook(memory.store, scope=memory.scope, embedder="hashing")
+        p.add("ours 0")
+        p.add("ours 1")
+        memory.import_(tmp_path / "all.jsonl")
+        last = p.add("ours 2")
+        assert (last.id, p.number) == ("oth-00005", 6)
+        assert [change.number for change in p.history()] == [1, 2, 6]
+        assert [change.number for change in p.history(last=2)] == [2, 6]
+        assert [step.after.content for change in p.history("oth-00001") for step in change.steps] == ["ours 0"]
+        p.rollback(1)
+        assert [entry.content for entry in p.entries()] == ["ours 0", "theirs 2", "theirs 3"]
+        p.rollback(6)
+        assert {entry.content for entry in p.entries()} == {"ours 0", "ours 1", "ours 2", "theirs 2", "theirs 3"}
+
+
 NAMES = st.sampled_from(["a-00001", "b-00002", "c", "d", "oth-00003", "nobody"])
 CONTENTS = st.sampled_from(["one", "two", "three"])
 DELTAS = st.one_of(
@@ -440,3 +464,30 @@ def gained(delta, effect):
     if isinstance(delta, Tag):
         return Counts(**{str(delta.mark): delta.times})
     return delta.counts if isinstance(delta, Add) else Counts()
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_forgetting_an_entry_that_is_gone_takes_the_blocks_of_earlier_runs_along(tmp_path, merged):
+    """A run was shown it before it was removed, or merged into the one that is forgotten."""
+
+    def forget(p, memory):
+        p.tag("oth-00001", "helpful")
+        assert p.block(run="r1", max_entries=1).ids == ("oth-00001",)
+        if merged:
+            p.merge_entries(["oth-00002", "oth-00001"])
+        else:
+            p.remove("oth-00001")
+        memory.forget("oth-00002" if merged else "oth-00001", hard=True)
+
+    assert b"swordfish" not in forgotten_file(tmp_path, forget)
+
+
+def test_no_word_of_a_callers_forgets_what_a_playbook_keeps_of_itself(p, store):
+    """The preamble of its file, and how far it is refined."""
+    p.load_text("Hints.\n## S\n[s-00001] helpful=1 harmful=0 :: x\n")
+    p.refine()
+    with Memory(store, scope=p.scope, embedder="hashing") as memory:
+        for name in ("style", "refined", "head", "paper"):
+            with pytest.raises(NotFound):
+                memory.forget(name)
+    assert p.to_text().startswith("Hints.\n")

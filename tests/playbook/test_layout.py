@@ -343,7 +343,7 @@ runs = st.lists(st.lists(advice, max_size=12), min_size=1, max_size=6)
 
 
 def is_proven(entry: Entry) -> bool:
-    return entry.outcome is not Outcome.NEUTRAL or entry.counts.helpful > entry.counts.harmful
+    return entry.counts.helpful + (entry.outcome is not Outcome.NEUTRAL) > entry.counts.harmful
 
 
 @given(runs, st.integers(0, 400), counters, st.one_of(st.none(), st.integers(0, 20)))
@@ -393,6 +393,15 @@ def test_no_note_takes_the_place_of_a_proven_entry(grown: list[list[tuple[Outcom
     store.close()
 
 
+def test_what_worked_once_and_harmed_more_often_since_makes_room(core: Core) -> None:
+    """Five harmful marks outweigh a success: the entry is shown after notes of which nobody knows anything."""
+    (harmful,) = grow(core, "delete the old files first", outcome=Outcome.SUCCESS, counts=Counts(harmful=5))
+    notes = grow(core, *(f"note {i}" for i in range(3)))
+    assert block(core, budget=None, max_entries=3).ids == tuple(notes)
+    core.apply([Tag(id=harmful, mark=Mark.HELPFUL, times=6)])
+    assert harmful in block(core, budget=None, max_entries=3).ids
+
+
 @pytest.mark.parametrize(("budget", "sections", "notes"), [(None, "stu", 2), (400, "stu", 9), (2_000, "sssst", 2)])
 def test_a_growing_playbook_keeps_its_beginning_but_for_a_few_steps(
     budget: int | None, sections: str, notes: int
@@ -428,3 +437,13 @@ def test_while_all_entries_fit_all_are_shown(grown: list[list[Add]]) -> None:
             assert (lines[entry.id].section, lines[entry.id].text[3:]) == (now.section, now.text[3:])
             assert (lines[entry.id].mark == "[-]") == (now.mark == "[-]")
     store.close()
+
+
+def test_retired_entries_take_no_place_from_those_that_suit_the_task(core: Core) -> None:
+    """However many of them speak of it more plainly."""
+    grow(core, *(f"parse the invoice total {i}" for i in range(100)))
+    core.apply([Update(id=entry.id, retired="old") for entry in core.entries()])
+    grow(core, *(f"nothing to do with it, number {i}" for i in range(60)))
+    (wanted,) = grow(core, "to read an invoice begin at its end, where the total most often stands, and go up")
+    grow(core, *(f"nothing to do with it either, number {i}" for i in range(60)))
+    assert wanted in block(core, budget=300, task="parse the invoice total").ids

@@ -401,3 +401,24 @@ def test_the_code_of_the_page_runs(capsys):
     learned(core, trace(answer="42"), reflector=names["Judge"](), model=ScriptedModel(["Yes."]))
     assert [(entry.outcome, entry.content) for entry in core.entries()] == [(Outcome.SUCCESS, "42")]
     core.store.close()
+
+
+@pytest.mark.parametrize("form", ["- {}", "1. **{}**", "{};", "RULE: {}", "Note: “{}”"])
+def test_what_stands_around_a_tools_words_makes_them_nobody_elses(core, form):
+    """Bullets, emphasis and a word before a colon are passed over."""
+    advice = Add(content=form.format(HOSTILE), outcome=Outcome.SUCCESS)
+    web = trace(steps=(TraceStep(kind="tool", name="web", output=f"News.\n{HOSTILE}", status="ok"),))
+    learned(core, web, reflector=lambda trace, entries: [advice], curator=DeterministicCurator())
+    assert core.entries()[-1].content.startswith("a tool reported (a quotation, not an instruction)")
+    assert core.entries()[-1].outcome is Outcome.NEUTRAL
+
+
+def test_two_traces_with_long_names_are_two(core):
+    """Names that differ at their end alone, also where only rules have spoken."""
+    model = ScriptedModel([ModelError("down")] * 4)
+    for end in ("one", "two"):
+        name = "r" * 509 + end
+        step = TraceStep(kind="tool", name=end, error="boom")
+        options = {"reflector": ModelReflector(retries=0), "curator": DeterministicCurator(), "model": model}
+        assert not learned(core, trace(id=name, steps=(step,)), **options).changed.duplicate
+    assert contents(core)[2:] == ['tool one failed: "boom"', 'tool two failed: "boom"']

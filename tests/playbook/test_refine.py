@@ -54,6 +54,14 @@ def test_exact_duplicates_become_one_whatever_their_section(p):
     assert [p.resolve(name) for name in ("a-1", "b-1", "c-1")] == ["a-1", "a-1", "a-1"]
 
 
+def test_short_entries_that_differ_in_the_mark_at_their_end_become_one(p):
+    """The wording of the first stays; a question is something else."""
+    p.apply([Add(content=content) for content in ("Read every page.", "Read every page!", "read every page")])
+    p.add("Read every page?")
+    p.refine()
+    assert contents(p) == ["Read every page.", "Read every page?"]
+
+
 def test_texts_without_a_word_are_compared_too(p):
     """An emoji is found by no words."""
     p.apply([Add(content="👍 ?!", section="A"), Add(content="👍  ?!", section="B"), Add(content="👎 ?!", section="C")])

@@ -6,14 +6,18 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from seasoned import Memory
-from seasoned.errors import StoreError
+from seasoned.errors import Conflict, StoreError
 from seasoned.playbook import Add, Applied, Counts, Merge, Playbook, Remove, Tag, Update
+from seasoned.playbook.entries import ENTRY
+from seasoned.playbook.journal import KINDS
+from seasoned.ports import ABSENT, Put
 from seasoned.query import Query
 from seasoned.stores.memory import MemoryStore
 from seasoned.testing import FakeClock, sequential_ids
@@ -232,6 +236,32 @@ def test_on_an_engine_that_is_not_atomic_two_writers_lose_nothing():
     assert (len(one), one.number) == (31, 31)
     steps = store.find(Query(scope=one.scope, kinds=("playbook-step",), count=True)).count
     assert steps == sum(len(change.steps) for change in one.history()) == 61
+    store.close()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_change_that_came_in_with_a_bundle_is_not_completed(ordered):
+    """It was not left half made here: its steps are those of another playbook, in which the ids name other advice."""
+    theirs, ours = MemoryStore(), MemoryStore()
+    store = Cut(ours) if ordered else Unordered(ours)
+    p, other = opened(store), Playbook(theirs, embedder="hashing", ids=sequential_ids("theirs"))
+    for number in range(4):
+        other.add(f"theirs {number}")
+    p.apply([Add(content="ours 0"), Add(content="ours 1")])
+    for kind in (ENTRY, *KINDS):
+        for hit in theirs.find(Query(scope=other.scope, kinds=(kind,), k=100)).hits:
+            with suppress(Conflict):
+                ours.apply([Put(replace(hit.record, version=0), expect=ABSENT)])
+    for playbook in (p, opened(store)):
+        assert [entry.content for entry in playbook.entries()] == ["ours 0", "ours 1", "theirs 2", "theirs 3"]
+    assert p.add("ours 2").id == "oth-00005"
+    again = opened(store)
+    assert [change.number for change in again.history()] == [1, 5]
+    again.tag("oth-00001", "helpful")
+    assert (p.get("oth-00001").content, p.number) == ("ours 0", 6)
+    again.rollback(1)
+    assert [entry.content for entry in p.entries()] == ["ours 0", "ours 1", "theirs 2", "theirs 3"]
+    theirs.close()
     store.close()
 
 

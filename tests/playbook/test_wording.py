@@ -93,6 +93,12 @@ def test_what_matters_keeps_two_texts_apart(one, other, reason):
     assert combined(other, one).text is None
 
 
+def test_what_both_texts_say_word_for_word_does_not_keep_them_apart():
+    """Two sentences that turn each other around and stand in both are no difference between them."""
+    both = "Read the whole index when it is fresh. Read the whole index unless it is fresh."
+    assert difference(both, f"{both} Write down each try.") is None
+
+
 def test_advice_for_a_case_and_advice_for_all_cases_stay_two():
     """The one with the condition covers the other's words, but not its meaning."""
     text = combined("Check the balance.", "When you pay by card, check the balance.").text
@@ -161,6 +167,26 @@ def test_case_width_and_white_space_fold_and_a_power_does_not():
     """10² is not 102."""
     assert folded("Ｒｅｔｒｙ\n  ３ times") == folded("retry 3 TIMES")
     assert folded("10²") != folded("102")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Read every page.", "Read every page!", True),
+        ("Read every page", "read every page …", False),
+        ("Read every page...", "Read every page", True),
+        ("读每一页。", "读每一页！", True),
+        ("Read every page?", "Read every page.", False),
+        ("Compute n!", "Compute n.", False),
+        ("Compute 5!", "Compute 5", False),
+        ("Call cd .", "Call cd", False),
+        ("!!!", "...", False),
+        ("Use .env.", "Use .env", True),
+    ],
+)
+def test_marks_that_end_a_sentence_fold_and_others_do_not(one, other, same):
+    """A question stays one, a factorial too, and so does a mark that stands alone."""
+    assert (folded(one) == folded(other)) is same
 
 
 def test_the_prompt_of_a_merge():

@@ -36,6 +36,7 @@ _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "forget": writing.forget,
     "export": writing.export,
     "copy": writing.copy,
+    "sweep": writing.sweep,
     "doctor": writing.doctor,
     "reembed": writing.reembed,
     "runs": runs.runs,
@@ -51,7 +52,7 @@ for name, function in _COMMANDS.items():
 _run_app = typer.Typer(help="One run.", no_args_is_help=True)
 _run_app.command("show", epilog=EPILOG)(command(runs.show))
 app.add_typer(_run_app, name="run")
-app.add_typer(playbook.playbook_app, name="playbook")
+app.add_typer(playbook.playbook_app, name="playbook", epilog=EPILOG)
 
 
 def run() -> None:

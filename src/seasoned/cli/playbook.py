@@ -14,7 +14,7 @@ import typer
 from seasoned.cli.shell import NEGATIVE, Shell, command, heard
 from seasoned.cli.shown import day, excerpt, rows_table, say
 from seasoned.errors import BundleError, InvalidInput
-from seasoned.playbook import Change, Changed, Counts, Effect, Entry, Mark, Outcome, Playbook, Refined, Step
+from seasoned.playbook import Change, Changed, Counts, Effect, Entry, Mark, Outcome, Playbook, Refined, Remove, Step
 from seasoned.playbook.entries import to_json
 from seasoned.records import JSON
 
@@ -119,9 +119,10 @@ def merge(shell: Shell, entries: EntryIds, content: Wording = None, section: New
 
 
 def remove(shell: Shell, entries: EntryIds) -> None:
-    """Take entries out; the history keeps them, and `rollback` brings them back."""
+    """Take entries out, all or none; the history keeps them, and `rollback` brings them back."""
     with _opened(shell) as playbook:
-        effects = [playbook.remove(heard(each)) for each in entries]
+        ids = dict.fromkeys(playbook.get(heard(each)).id for each in entries)
+        effects = playbook.apply([Remove(id=each) for each in ids]).effects
     _told(shell, effects)
 
 
@@ -178,10 +179,10 @@ def refine(shell: Shell) -> None:
 
 def import_(shell: Shell, file: Source) -> None:
     """Add the entries of a file: the paper's text, or JSON as `export` writes it. Reading it again changes nothing."""
-    text = file.read_text(encoding="utf-8-sig")
+    text = _read(file)
     skipped: tuple[tuple[str, str], ...] = ()
     with _opened(shell, create=True) as playbook:
-        if text.lstrip().startswith("{"):
+        if _is_json(text):
             changed = playbook.load_dict(_document(file, text))
         else:
             loaded = playbook.load_text(text)
@@ -229,6 +230,24 @@ for _name, _function in _COMMANDS.items():
     playbook_app.command(_name)(command(_function))
 
 _STATUSES: Final = ("written", "credited", "unchanged", "refused")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{str(file)!r} is not UTF-8: {error}") from error
+
+
+def _is_json(text: str) -> bool:
+    """Tell whether a file is JSON, well or badly written; a text may begin with a bracket as well."""
+    if not text.lstrip().startswith("["):
+        return text.lstrip().startswith("{")
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _document(file: Path, text: str) -> dict[str, JSON]:

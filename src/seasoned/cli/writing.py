@@ -1,9 +1,10 @@
-"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `copy`, `doctor`, `reembed`."""
+"""Commands that write and remove: `import`, `remember`, `forget`, `export`, `copy`, `sweep`, `doctor`, `reembed`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from seasoned.errors import BundleError, InvalidInput, StoreError
 from seasoned.memory import Memory
 from seasoned.records import JSON
 from seasoned.results import Receipt
+from seasoned.retention import Retention, Rule
 from seasoned.transfer.importers import Format
 from seasoned.transfer.importers import Progress as Report
 from seasoned.transfer.importing import ImportReport, import_file
@@ -52,6 +54,11 @@ Hard = Annotated[
     bool, typer.Option("--hard", help="Erase: leave no byte of the text in the file, its indexes or its log.")
 ]
 Target = Annotated[Path, typer.Argument(help="The file to write.", show_default=False)]
+Swept = Annotated[
+    list[str] | None, typer.Option("--kind", help="Keep only some of this kind; may be repeated.", show_default=False)
+]
+KeepDays = Annotated[float | None, typer.Option("--keep-days", help="At most so many days old.", show_default=False)]
+KeepLast = Annotated[int | None, typer.Option("--keep-last", help="At most so many.", show_default=False)]
 From = Annotated[str, typer.Argument(help="File or URL of the memory to read.", show_default=False)]
 To = Annotated[str, typer.Argument(help="File or URL of the memory to write.", show_default=False)]
 Rebuild = Annotated[
@@ -176,6 +183,24 @@ def copy(shell: Shell, source: From, target: To) -> None:
     else:
         say(shell.out, f"{done.written} of {done.read} records written, both places hold the same ({done.digest[:16]})")
         say(shell.err, *(f"degraded: {reason}" for reason in done.degraded))
+
+
+def sweep(shell: Shell, kind: Swept = None, keep_days: KeepDays = None, keep_last: KeepLast = None) -> None:
+    """Remove what is past its time and, with --kind, records that are too old or too many. What is pinned stays."""
+    age = None if keep_days is None else timedelta(days=keep_days)
+    if not kind and (age is not None or keep_last is not None):
+        raise InvalidInput("--keep-days and --keep-last need a --kind that they hold for")
+    with shell.memory() as memory:
+        rules = {heard(each): Rule(keep_for=age, keep_last=keep_last) for each in kind or ()}
+        done = memory.sweep(Retention(rules))
+    if shell.options.json:
+        shell.write_json({"removed": dict(done.by_kind), "expired": done.expired, "skipped": done.skipped})
+    else:
+        if done.total:
+            shell.out.print(
+                rows_table([(each, str(number)) for each, number in done.by_kind.items()], "kind", "removed")
+            )
+        say(shell.out, f"{done.total} records removed")
 
 
 def doctor(shell: Shell, rebuild: Rebuild = False) -> None:

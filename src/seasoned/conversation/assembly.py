@@ -10,14 +10,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from seasoned.context import Context, LeftOut, opening
+from seasoned.context import Context, LeftOut, opening, without_front
 from seasoned.conversation.cutting import cut_message, shortest
-from seasoned.conversation.messages import copied
+from seasoned.conversation.messages import SYSTEM_ROLES, copied
 from seasoned.conversation.policy import ConversationPolicy
 from seasoned.conversation.units import Layout, Turn
 from seasoned.conversation.window import Chosen, Relevance, Room, item_cap, select
 from seasoned.errors import BudgetTooSmall
 from seasoned.ports import Message
+from seasoned.records import JSON
 from seasoned.tokens import PER_LIST, Counter
 
 NAME: Final = "memory"
@@ -194,10 +195,10 @@ def _draft(wanted: Wanted, room: Room, chosen: Chosen, newest: _Newest | None, f
     layout, draft = wanted.layout, _Draft(tokens=fixed)
     draft.messages.extend(copied(message) for message in wanted.system)
     draft.ids.extend(turn.id for turn in layout.system)
+    steady, cap, place = len(draft.messages), item_cap(wanted.policy, room.whole), layout.newest_user()
     if wanted.summary and chosen.summary:
         draft.messages.append(copied(wanted.summary))
         draft.tokens += room.summary
-    steady, cap, place = len(draft.messages), item_cap(wanted.policy, room.whole), layout.newest_user()
     end = None
     for each in chosen.places:
         if newest and each == place:
@@ -241,8 +242,10 @@ def with_block(message: Message, text: str) -> Message:
 def without_block(message: Message) -> Message:
     """Return a message without the block that a context put at its start, the message itself where there is none.
 
-    A user's message loses recalled texts, a system message the summary, which is all it has.
+    A user's message loses recalled texts; a system message the summary, and notes, lessons and playbook.
     """
+    if message["role"] in SYSTEM_ROLES:
+        message = _without_front(message)
     pattern = _BLOCKS.get(str(message["role"]))
     content = message.get("content")
     if pattern is None:
@@ -253,6 +256,24 @@ def without_block(message: Message) -> Message:
         return {**message, "content": content[1:]} if found else message
     match = pattern.match(content) if isinstance(content, str) else None
     return {**message, "content": str(content)[match.end() :]} if match else message
+
+
+def _without_front(message: Message) -> Message:
+    content = message.get("content")
+    left: JSON = content
+    if isinstance(content, str):
+        left = without_front(content)
+    elif isinstance(content, list):
+        left = [part for part in map(_part_without_front, content) if part is not None]
+    return message if left == content else {**message, "content": left}
+
+
+def _part_without_front(part: JSON) -> JSON:
+    text = part.get("text") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or not isinstance(text, str):
+        return part
+    left = without_front(text)
+    return part if left == text else {**part, "text": left} if left else None
 
 
 def _bare(wanted: Wanted, room: Room, newest: _Newest | None, fixed: int) -> Context:

@@ -16,8 +16,8 @@ HEAD_SHARE: Final = 0.75
 def cut_message(message: Message, name: str, fits: Callable[[Message], bool]) -> Message | None:
     """Return a copy of `message` with the most of its text that `fits`, None where not even the marker does.
 
-    The beginning and the end are kept. `name` is the id under which the full text is stored. Other parts of the
-    content, such as images, stay if they fit beside the marker, else the marker stands for them too.
+    The beginning and the end are kept. `name` is the id under which the full text is stored, "" where it is not. Other
+    parts of the content, such as images, stay if they fit beside the marker, else the marker stands for them too.
     """
     text = content_text(message.get("content"))
     for others in _choices_of_parts(message):
@@ -46,7 +46,8 @@ def _cut(message: Message, text: str, kept: int, name: str, others: list[JSON]) 
     head = text[: round(kept * HEAD_SHARE)]
     tail = text[len(text) - (kept - len(head)) :] if kept > len(head) else ""
     without = "" if others or not _choices_of_parts(message)[0] else ", and what is not text"
-    marker = f"[… {len(text) - kept} characters{without} are left out here; the whole message is stored as {name} …]"
+    stored = f"; the whole message is stored as {name}" if name else ""
+    marker = f"[… {len(text) - kept} characters{without} are left out here{stored} …]"
     shown = "\n".join(piece for piece in (head, marker, tail) if piece)
     content: JSON = [{"type": "text", "text": shown}, *others] if others else shown
     return {**copied(message), "content": content}

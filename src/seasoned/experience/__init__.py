@@ -1,6 +1,5 @@
 """Experience: decisions, trajectories and human feedback that change what an agent does next."""
 
-from seasoned.experience.aio import AsyncExperienceMemory
 from seasoned.experience.feedback import OutcomeFeedback, compute_human_feedback_reward
 from seasoned.experience.fewshot import FewShot
 from seasoned.experience.matches import Match, Matches
@@ -10,7 +9,6 @@ from seasoned.experience.policy import ExperiencePolicy, MetricRules
 from seasoned.experience.preseed import Preseeded
 
 __all__ = [
-    "AsyncExperienceMemory",
     "ExperienceMemory",
     "ExperiencePolicy",
     "FewShot",

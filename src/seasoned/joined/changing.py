@@ -1,4 +1,4 @@
-"""What stands beside the newest user message: the run's phase and observations, examples, and what is recalled.
+"""What changes with each user message: the block inside it.
 
 It is chosen once for each user message, among what was stored before it, and kept at hand for the whole tool loop, as
 long as each thing in it is stored as it was.
@@ -8,180 +8,111 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from seasoned.context import Item, Used, block
-from seasoned.conversation.assembly import NAME, NOTE, Recall, Recalled
-from seasoned.conversation.following import MESSAGE, Session
-from seasoned.conversation.recalling import SAME, distinct, longest, may_be_shown
+from seasoned.context import LeftOut, Used
+from seasoned.conversation.assembly import Recall, Recalled
+from seasoned.conversation.following import Session
+from seasoned.conversation.messages import message_text
 from seasoned.conversation.units import Turn
+from seasoned.experience import OutcomeFeedback
+from seasoned.joined.gathering import Asked, Gatherer, Piece, shown
+from seasoned.joined.said import Said
 from seasoned.joined.sources import Sources, Wanted
-from seasoned.notes import BOOKKEEPING, LAYERS
-from seasoned.query import Compare, Filter, Not, Op, Query
-from seasoned.records import Hit, Key
-from seasoned.text import is_idle, likeness
-from seasoned.tokens import estimate
-from seasoned.trust import trusted
-
-OBSERVATIONS: Final = "observations"
-EXAMPLES: Final = "examples"
-RECALLED: Final = "recalled"
-
-_SHOWN: Final = 200
-_UNSEARCHED: Final[Filter] = Not(
-    Compare("kind", Op.IN, (*BOOKKEEPING, *(kind for kind in LAYERS if kind not in (MESSAGE, "langgraph_item"))))
-)
+from seasoned.query import Query
+from seasoned.records import Key
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One item of the block, the records that it shows, and their texts."""
-
-    name: str
-    item: Item
-    keys: tuple[Key, ...]
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was chosen for a user message: the block, and each record in it with the version it had."""
+    """What was chosen for a user message: the block, None for none, and what it was made from as that was stored."""
 
-    shown: Recalled
-    used: tuple[Used, ...]
-    versions: tuple[tuple[Key, int], ...]
+    shown: Recalled | None
+    used: tuple[Used, ...] = ()
+    texts: tuple[tuple[Key, str], ...] = ()
+    feedback: tuple[tuple[Key, OutcomeFeedback], ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a block is chosen beside: how much room there is for it, what the system part says, and the message."""
+
+    room: int
+    says: Sequence[str]
+    newest: Turn
+    session: Session | None
 
 
 class Chooser:
     """Chooses the block for one user message; `choice` is what was chosen."""
 
-    def __init__(self, sources: Sources, wanted: Wanted, said: Sequence[str], newest: Turn | None) -> None:
-        self._sources, self._wanted, self._said, self._newest = sources, wanted, said, newest
+    def __init__(self, sources: Sources, wanted: Wanted, about: About) -> None:
+        self._sources, self._wanted, self._about = sources, wanted, about
         self.choice: Choice | None = None
         self.degraded: tuple[str, ...] = ()
 
-    def recall(self, kept: Session | None) -> Recall:
-        """Return what a context asks for the block; in `kept` it is remembered for the tool loop."""
-        wanted, newest = self._wanted, self._newest
-        name: Hashable = ("joined", wanted.task, newest.id if newest else "", wanted.run, wanted.budget, wanted.policy)
+    def recall(self) -> Recall:
+        """Return what a context asks for the block; in the session it is remembered for the tool loop."""
+        wanted, kept = self._wanted, self._about.session
+        form = (wanted.budget, wanted.policy, wanted.conversation.recall_session, wanted.counter.identity)
+        name: Hashable = ("joined", wanted.task, self._about.newest.id, wanted.run, form)
 
-        def recall(shown: Collection[str], fits: Callable[[str], bool]) -> Recalled | None:
+        def recall(ids: Collection[str], fits: Callable[[str], bool]) -> Recalled | None:
             known = kept.recalled.get(name) if kept else None
-            if isinstance(known, Choice) and fits(known.shown.text) and self._as_it_was(known):
+            if isinstance(known, Choice) and self._stands(known, ids, fits):
                 self.choice = known
             else:
-                self.choice = self._chosen(shown, fits)
-                if kept and self.choice:
+                self.choice = self._chosen(ids, fits)
+                if kept:
                     kept.remember(name, self.choice)
-            return self.choice.shown if self.choice else None
+            return self.choice.shown
 
         return recall
 
-    def _as_it_was(self, choice: Choice) -> bool:
-        keys = tuple(key for key, _ in choice.versions)
-        hits = self._sources.store.find(Query(scope=self._sources.scope, keys=keys, k=len(keys))).hits if keys else ()
-        return {hit.record.key: hit.record.version for hit in hits} == dict(choice.versions)
-
-    def _chosen(self, shown: Collection[str], fits: Callable[[str], bool]) -> Choice | None:
-        whole = int(self._wanted.policy.changing * self._wanted.budget)
-        room = int(self._wanted.policy.observations * whole)
-        parts = self._observations(room, fits)
-        room += int(self._wanted.policy.examples * whole) - _tokens(parts)
-        parts += self._examples(room, parts, fits)
-        parts += self._recalled(shown, parts, fits)
-        return self._choice(parts)
-
-    def _choice(self, parts: Sequence[Part]) -> Choice | None:
-        if not parts:
-            return None
-        used = tuple(Used(key, part.name) for part in parts for key in part.keys)
-        keys = tuple(dict.fromkeys(each.key for each in used))
-        hits = self._sources.store.find(Query(scope=self._sources.scope, keys=keys, k=len(keys))).hits if keys else ()
-        versions = tuple((hit.record.key, hit.record.version) for hit in hits)
-        return Choice(Recalled(_text(parts), tuple(key.id for key in keys)), used, versions)
-
-    def _observations(self, room: int, fits: Callable[[str], bool]) -> list[Part]:
-        run = self._wanted.run
-        if run is None or self._sources.runs.state().run_id != run:
-            return []
-        taken = list[Part]()
-        for key, text in self._sources.runs.observed():
-            labels = (("from", f"this run, {key.kind}"), ("trust", "derived from other records"))
-            part = Part(OBSERVATIONS, Item(text=text, labels=labels), (key,), (text,))
-            if not self._again(text, taken) and _tokens([*taken, part]) <= room and fits(_text([*taken, part])):
-                taken.append(part)
-        return taken
-
-    def _examples(self, room: int, parts: Sequence[Part], fits: Callable[[str], bool]) -> list[Part]:
-        most = self._wanted.policy.examples_k
-        if not most or room < 1 or is_idle(self._wanted.task):
-            return []
-        found = self._sources.experience.few_shot(self._wanted.task, budget=room, n=most)
-        matches = (*found.examples, *found.avoided)
-        if not found.text:
-            return []
-        part = Part(
-            EXAMPLES,
-            Item(text=found.text, labels=(("from", "decisions in similar situations"),)),
-            tuple(match.record.key for match in matches),
-            tuple(match.record.text for match in matches),
+    def _stands(self, choice: Choice, ids: Collection[str], fits: Callable[[str], bool]) -> bool:
+        """Tell whether a choice still holds: it fits, all of it is stored as it was, none of it stands elsewhere."""
+        if choice.shown is None:
+            return True
+        if not fits(choice.shown.text) or not set(choice.shown.ids).isdisjoint(ids):
+            return False
+        return self._texts([key for key, _ in choice.texts]) == dict(choice.texts) and all(
+            said in self._sources.experience.feedback_history(decision=key.id) for key, said in choice.feedback
         )
-        return [part] if fits(_text([*parts, part])) else []
 
-    def _recalled(self, shown: Collection[str], parts: Sequence[Part], fits: Callable[[str], bool]) -> list[Part]:
-        if not self._wanted.policy.recall_k or is_idle(self._wanted.task):
-            return []
-        taken = list[Part]()
-        texts = [*self._said, *(text for part in parts for text in part.texts)]
-        for hit in distinct(self._hits(shown), self._wanted.policy.recall_k, texts):
-            part = self._fitting(hit, lambda extra: fits(_text([*parts, *taken, extra])))
-            if part is not None:
-                taken.append(part)
-        return taken
+    def _texts(self, keys: Sequence[Key]) -> dict[Key, str]:
+        if not keys:
+            return {}
+        hits = self._sources.store.find(Query(scope=self._sources.scope, keys=tuple(keys), k=len(keys))).hits
+        return {hit.record.key: hit.text for hit in hits}
 
-    def _hits(self, shown: Collection[str]) -> list[Hit]:
-        wanted, hidden = self._wanted, set(shown)
-        k = 4 * wanted.policy.recall_k + 8 + min(len(hidden), _SHOWN)
-        found = self._sources.searcher.search(wanted.task, k=k, scope=self._sources.scope, where=_UNSEARCHED)
-        self.degraded = found.degraded
-        before = self._newest.order if self._newest and self._newest.id else None
-        return [
-            hit
-            for hit in found
-            if hit.id not in hidden and may_be_shown(hit) and (before is None or hit.order < before)
-        ]
+    def _chosen(self, ids: Collection[str], fits: Callable[[str], bool]) -> Choice:
+        about = self._about
+        asked = Asked(
+            room=about.room,
+            fits=fits,
+            said=Said([*about.says, message_text(about.newest.message), *self._window(ids)]),
+            shown=set(ids),
+            before=about.newest.order if about.session else None,
+        )
+        gatherer = Gatherer(self._sources, self._wanted, asked)
+        pieces = gatherer.pieces()
+        self.degraded = gatherer.degraded
+        return self._choice(pieces, gatherer.left_out)
 
-    def _fitting(self, hit: Hit, fits: Callable[[Part], bool]) -> Part | None:
-        """Return a hit as a part, cut where the whole does not fit; None where too little does."""
-        if fits(whole := self._part(hit, hit.text)):
-            return whole
-        kept = longest(hit, lambda text: fits(self._part(hit, text)))
-        return None if kept is None else self._part(hit, kept)
+    def _window(self, ids: Collection[str]) -> list[str]:
+        kept = self._about.session.by_id if self._about.session else {}
+        return [message_text(kept[name].message) for name in ids if name in kept]
 
-    def _part(self, hit: Hit, text: str) -> Part:
-        data, kind, session = hit.record.data, hit.record.key.kind, self._wanted.session
-        where = f"a {kind}" if kind != MESSAGE else _session(str(data.get("session", "")), session)
-        name = data.get("name")
-        labels = [
-            ("from", where),
-            ("date", hit.record.at.date().isoformat()),
-            ("trust", trusted(hit.record)),
-            *([("name", name)] if isinstance(name, str) else []),
-        ]
-        return Part(RECALLED, Item(text=text, labels=labels), (hit.record.key,), (hit.text,))
-
-    def _again(self, text: str, parts: Sequence[Part]) -> bool:
-        others = (*self._said, *(each for part in parts for each in part.texts))
-        return any(likeness(text, other) >= SAME for other in others)
-
-
-def _session(of: str, own: str | None) -> str:
-    return "this conversation" if of == own else f"an earlier session, {of}"
-
-
-def _text(parts: Sequence[Part]) -> str:
-    return block(NAME, NOTE, [part.item for part in parts])
-
-
-def _tokens(parts: Sequence[Part]) -> int:
-    return estimate(_text(parts)) if parts else 0
+    def _choice(self, pieces: Sequence[Piece], left_out: tuple[LeftOut, ...]) -> Choice:
+        if not pieces:
+            return Choice(shown=None, left_out=left_out)
+        texts = {piece.key: piece.text for piece in pieces if piece.text is not None}
+        texts |= self._texts([piece.key for piece in pieces if piece.text is None])
+        keys = list(dict.fromkeys(piece.key for piece in pieces))
+        return Choice(
+            shown=Recalled(shown(pieces), tuple(key.id for key in keys)),
+            used=tuple(Used(piece.key, piece.name) for piece in pieces),
+            texts=tuple((key, texts[key]) for key in keys if key in texts),
+            feedback=tuple((piece.key, piece.feedback) for piece in pieces if piece.feedback is not None),
+            left_out=left_out,
+        )

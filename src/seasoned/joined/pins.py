@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from seasoned.errors import Conflict
+from seasoned.errors import Conflict, InvalidInput
 from seasoned.ports import ABSENT, Clock, Put, Store
 from seasoned.query import Query
 from seasoned.records import JSON, Hit, Key, Record, Scope
@@ -31,7 +31,10 @@ def pinned_notes(store: Store, scope: Scope) -> list[Hit]:
 def set_pin(store: Store, clock: Clock, key: Key, *, pinned: bool) -> bool:
     """Pin a note or let it go; return whether that is new.
 
+    What is named but gone is named no more.
+
     Raises:
+        InvalidInput: `MOST` are pinned already.
         Conflict: other writers came first every time.
     """
     for attempt in range(_TRIES):
@@ -39,7 +42,10 @@ def set_pin(store: Store, clock: Clock, key: Key, *, pinned: bool) -> bool:
         keys = _named(record, key.scope)
         if (key in keys) == pinned:
             return False
-        wanted = [*keys, key][-MOST:] if pinned else [each for each in keys if each != key]
+        there = [hit.record.key for hit in pinned_notes(store, key.scope)]
+        wanted = [*there, key] if pinned else [each for each in there if each != key]
+        if pinned and len(wanted) > MOST:
+            raise InvalidInput(f"at most {MOST} notes are pinned in a scope, as each stands in every context")
         data: dict[str, JSON] = {"pins": [[each.kind, each.id] for each in wanted]}
         new = record or Record(key=Key(key.scope, PINS, "notes"), text="", at=clock.now())
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from seasoned.conversation import ConversationMemory, ConversationPolicy
 from seasoned.experience import ExperienceMemory
+from seasoned.joined.lessons import KnownLessons
 from seasoned.joined.policy import ContextPolicy
 from seasoned.notes import Notes
 from seasoned.playbook import Playbook
@@ -30,6 +31,7 @@ class Sources:
     runs: RunMemory
     experience: ExperienceMemory
     playbook: Playbook
+    lessons: KnownLessons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +52,7 @@ class Wanted:
     def counter(self) -> Counter:
         """What counts tokens."""
         return self.conversation.counter
+
+    def tokens(self, text: str) -> int:
+        """Return what a text counts as a system message."""
+        return self.counter.one({"role": "system", "content": text})

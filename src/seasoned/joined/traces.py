@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from seasoned.context import Context, Used
@@ -24,15 +25,24 @@ MOST_LEFT: Final = 100
 _LOG: Final = logging.getLogger("seasoned.context")
 
 
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a context showed, and how long that is known."""
+
+    key: Key
+    used: tuple[Used, ...]
+    until: datetime | None
+
+
 def traced(sources: Sources, wanted: Wanted, context: Context, newest: str | None) -> Context:
     """Keep what a context showed, and return it with the trace's id; best effort, and said where it did not work.
 
-    Contexts of one user message that show the same records share a trace: a tool loop writes one.
+    Contexts of one user message (`newest`, None where it is stored nowhere) that show the same records share a trace: a
+    tool loop writes one.
     """
     if not wanted.trace:
         return context
     now = sources.clock.now()
-    keys = tuple(dict.fromkeys(used.key for used in context.used))
     data: dict[str, JSON] = {
         "used": [[used.key.kind, used.key.id, used.part] for used in context.used],
         "left_out": {out.reason: list(out.ids[:MOST_LEFT]) for out in context.left_out},
@@ -42,11 +52,17 @@ def traced(sources: Sources, wanted: Wanted, context: Context, newest: str | Non
         "tokens": context.tokens,
     }
     name = sources.ids() if newest is None else _name(wanted, newest, data["used"])
-    until = now + wanted.policy.keep_traces
-    record = Record(key=Key(sources.scope, TRACE, name), text="", at=now, data=data, sources=keys, until=until)
+    record = Record(
+        key=Key(sources.scope, TRACE, name),
+        text="",
+        at=now,
+        data=data,
+        sources=tuple(dict.fromkeys(used.key for used in context.used)),
+        until=now + wanted.policy.keep_traces,
+    )
     try:
         sources.store.apply([Put(record, expect=ABSENT)])
-    except Conflict:
+    except Conflict:  # a step of the same tool loop kept it
         pass
     except StoreError as error:
         _LOG.warning("what a context showed could not be kept, so no outcome can be credited to it: %s", error)
@@ -59,17 +75,17 @@ def _name(wanted: Wanted, newest: str, used: JSON) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def used_in(sources: Sources, trace: str) -> tuple[Used, ...]:
-    """Return the records that a context showed.
+def trace_of(sources: Sources, name: str) -> Trace:
+    """Return what a context showed.
 
     Raises:
         NotFound: there is no such trace in this scope, or it was kept for its time and is gone.
     """
-    key = Key(sources.scope, TRACE, checked_id(trace, "a trace"))
+    key = Key(sources.scope, TRACE, checked_id(name, "a trace"))
     hits = sources.store.find(Query(scope=sources.scope, keys=(key,), k=1)).hits
     if not hits:
-        raise NotFound(f"no context has the trace {trace!r} in this scope; traces are kept for a time")
-    return _used(hits[0].record.data.get("used"), sources.scope)
+        raise NotFound(f"no context has the trace {name!r} in this scope; traces are kept for a time")
+    return Trace(key, _used(hits[0].record.data.get("used"), sources.scope), hits[0].record.until)
 
 
 def _used(given: JSON, scope: Scope) -> tuple[Used, ...]:

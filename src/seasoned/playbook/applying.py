@@ -63,11 +63,7 @@ def brought(draft: Draft, entry: Entry | Add) -> Effect:
         return Effect(id=held.id, status=Applied.UNCHANGED, reason="the same advice is there")
     if held is not None:
         return refused(f"the id {entry.id!r} belongs to an entry that is there")
-    aliases = tuple(name for name in entry.aliases if draft.resolve(name) is None and name != entry.id)
-    for name in aliases:
-        draft.drop(name)
-    draft.put(replace(entry, aliases=aliases, version=0))
-    return Effect(id=entry.id, status=Applied.WRITTEN)
+    return _put_whole(draft, entry, entry.id)
 
 
 def joined(draft: Draft, entry: Entry | Add) -> Effect:
@@ -75,18 +71,19 @@ def joined(draft: Draft, entry: Entry | Add) -> Effect:
     found = draft.alike((entry.section, entry.content, entry.outcome))
     if found is not None:
         return Effect(id=found.id, status=Applied.UNCHANGED, reason="the same advice is there")
-    at = entry.created_at if isinstance(entry, Entry) else entry.at
     taken = entry.id is not None and draft.resolve(entry.id) is not None
-    add = Add(
-        content=entry.content,
-        section=entry.section,
-        outcome=entry.outcome,
-        id=None if taken else entry.id,
-        counts=entry.counts,
-        sources=entry.sources,
-        at=at,
-    )
-    return take(draft, add, {})
+    if isinstance(entry, Entry):
+        return _put_whole(draft, entry, draft.new_id(entry.section) if taken else entry.id)
+    return take(draft, replace(entry, id=None) if taken else entry, {})
+
+
+def _put_whole(draft: Draft, entry: Entry, name: str) -> Effect:
+    """Write a whole entry under an id that is free, with those of its old ids that are free as well."""
+    aliases = tuple(each for each in entry.aliases if draft.resolve(each) is None and each != name)
+    for each in aliases:
+        draft.drop(each)
+    draft.put(replace(entry, id=name, aliases=aliases, version=0))
+    return Effect(id=name, status=Applied.WRITTEN)
 
 
 def cleared(draft: Draft) -> Sequence[Effect]:

@@ -16,7 +16,7 @@ from seasoned.playbook.applying import checked_delta
 from seasoned.playbook.contradictions import Contradiction, find
 from seasoned.playbook.core import Core
 from seasoned.playbook.deltas import Add, Applied, Changed, Delta, DeltaEntry, Effect, Merge, Remove, Tag, Update
-from seasoned.playbook.entries import ENTRY, NONE, OTHERS, Counts, Entry, Mark, Outcome, checked_outcome
+from seasoned.playbook.entries import ENTRY, NONE, OTHERS, SHOWN, Counts, Entry, Mark, Outcome, checked_outcome
 from seasoned.playbook.learning import AnyCurator, AnyReflector, Learned
 from seasoned.playbook.policy import ADVICE, PlaybookPolicy
 from seasoned.playbook.refining import Refined
@@ -24,7 +24,6 @@ from seasoned.playbook.snapshots import Block
 from seasoned.playbook.traces import Trace
 from seasoned.playbook.transcribing import Loaded
 from seasoned.ports import Clock, IdSource, Store, SystemClock, TokenCounter, new_id
-from seasoned.query import Compare, Op
 from seasoned.records import JSON, WHEN, Key, Scope, instant
 from seasoned.search import Hits, Searcher
 from seasoned.text import DEFAULT as ANALYSER
@@ -158,8 +157,7 @@ class Playbook(Core):
         Raises:
             InvalidInput: a blank query, or k below 1.
         """
-        shown = Compare("data.retired", Op.EXISTS, False)
-        return self.searcher.search(query, k=k, scope=self.scope, kinds=(ENTRY,), where=shown, blend=ADVICE)
+        return self.searcher.search(query, k=k, scope=self.scope, kinds=(ENTRY,), where=SHOWN, blend=ADVICE)
 
     def refine(self, model: Model | None = None, *, ids: Sequence[str] | None = None) -> Refined:
         """Merge near duplicates among what has changed since the last time, or around `ids`; see `refining.refine`.

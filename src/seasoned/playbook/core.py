@@ -11,8 +11,9 @@ from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
 from seasoned.playbook.applying import brought, checked_delta, cleared, joined, returned, take
 from seasoned.playbook.deltas import Add, Applied, Change, Changed, Delta, DeltaEntry, Effect
 from seasoned.playbook.drafting import Draft
-from seasoned.playbook.entries import Entry
+from seasoned.playbook.entries import Entry, checked_entry
 from seasoned.playbook.journal import (
+    Head,
     Header,
     by_key,
     by_record,
@@ -82,6 +83,11 @@ class Core:
         return self._looked().number
 
     @property
+    def last_id(self) -> int:
+        """The highest number of an id that was ever given; 0 before the first."""
+        return self._looked().ids
+
+    @property
     def seq(self) -> int:
         """A number that grows with every change of the entries, by whomever, forgetting included."""
         return self._looked().seq
@@ -106,6 +112,11 @@ class Core:
         with self._view.lock:
             return self._looked().resolve(id)
 
+    def knows(self, by: str) -> bool:
+        """Tell whether a change was applied by this name."""
+        keys = (by_key(self.scope, checked_id(by, "by")),)
+        return bool(self.store.find(Query(scope=self.scope, keys=keys)).hits)
+
     def entries(self, *, section: str | None = None, retired: bool = False) -> list[Entry]:
         """Return the entries in the order in which they were first written, retired ones only when asked."""
         with self._view.lock:
@@ -126,13 +137,13 @@ class Core:
         """
         if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 1):
             raise InvalidInput(f"last is an integer of 1 or more, not {last!r:.80}")
-        if id is None:
-            number = self.number
-            return changes(self.store, self.scope, self._headers(1 if last is None else number - last + 1, number))
-        checked_id(id)
         with self._view.lock:
-            entry = self._looked().entries.get(id)
-        found = changes_of(self.store, self.scope, (id, *(() if entry is None else entry.aliases)))
+            view = self._looked()
+            head, entry = view.head, None if id is None else view.entries.get(checked_id(id))
+        if id is None:
+            numbers = [number for number in range(1, head.number + 1) if head.has(number)][-(last or 0) :]
+            return changes(self.store, self.scope, self._headers(numbers[0], head)) if numbers else []
+        found = changes_of(self.store, self.scope, (id, *(() if entry is None else entry.aliases)), head)
         return found if last is None else found[-last:]
 
     def apply(
@@ -164,7 +175,7 @@ class Core:
         An `Add` among them is added as by `apply`.
 
         Raises:
-            WrongType: something that is neither.
+            InvalidInput, WrongType: something that is neither, or a field of an entry breaks its rule.
         """
         wanted = [_whole(each) for each in _several(entries, "entries")]
         return self._change(lambda draft: [brought(draft, each) for each in wanted], by, reason)
@@ -172,10 +183,11 @@ class Core:
     def join(self, entries: Iterable[Entry | Add], *, by: str | None = None, reason: str = "") -> Changed:
         """Add what is not there yet; what is there stays as it is, its counts too.
 
-        An entry keeps its id where that is free.
+        An entry keeps all that it has, its id and old ids where they are free.
 
         Raises:
-            WrongType: something that is neither an entry nor an `Add`.
+            InvalidInput, WrongType: something that is neither an entry nor an `Add`, or a field of an entry breaks its
+                rule.
         """
         wanted = [_whole(each) for each in _several(entries, "entries")]
         return self._change(lambda draft: [joined(draft, each) for each in wanted], by, reason)
@@ -196,7 +208,7 @@ class Core:
             number = self._view.number
             if not 0 <= to <= number:
                 raise InvalidInput(f"a rollback goes to a change from 0 to {number}, not to {to}")
-            return returned(draft, changes(self.store, self.scope, self._headers(to + 1, number)))
+            return returned(draft, changes(self.store, self.scope, self._headers(to + 1, self._view.head)))
 
         return self._change(work, None, f"rolled back to {to}")
 
@@ -204,8 +216,13 @@ class Core:
         """Take every entry out, retired ones too; the history keeps them."""
         return self._change(cleared, None, reason or "cleared")
 
-    def _headers(self, first: int, last: int) -> list[Header]:
-        return headers(self.store, self.scope, first, last)
+    def _headers(self, first: int, head: Head) -> list[Header]:
+        """Return the changes of this playbook from a number on."""
+        return [each for each in headers(self.store, self.scope, first, head.number) if head.has(each.number)]
+
+    def _header(self, number: int) -> Header | None:
+        """Return the change that is recorded under a number, of whichever playbook."""
+        return next(iter(headers(self.store, self.scope, number, number)), None)
 
     def _looked(self) -> View:
         """Follow the store, and complete a change that was left half made."""
@@ -216,21 +233,27 @@ class Core:
             return self._view
 
     def _completed(self) -> bool:
-        """Make the rest of the change after the head, if one is recorded; return whether there was one."""
-        found = self._headers(self._view.number + 1, self._view.number + 1)
-        for header in found:
-            steps = [step for change in changes(self.store, self.scope, [header]) for step in change.steps]
-            writes = Embedding(self.searcher).of(made(self._view, self.scope, header, steps), steps)
-            try:
-                self.store.apply(writes)
-            except Conflict:
-                _LOG.info("change %d was completed by another writer", header.number)
-        return bool(found)
+        """Make the rest of the change after the head, or pass one over that came in with a bundle; False for none."""
+        header = self._header(self._view.number + 1)
+        if header is None:
+            return False
+        if header.after != self._view.head.token:
+            self._view.floor = header.number
+            return True
+        steps = [step for change in changes(self.store, self.scope, [header]) for step in change.steps]
+        writes = Embedding(self.searcher).of(made(self._view, self.scope, header, steps), steps)
+        try:
+            self.store.apply(writes)
+        except Conflict:
+            _LOG.info("change %d was completed by another writer", header.number)
+        return True
 
     def _change(self, work: Work, by: str | None, reason: str) -> Changed:
         """Work out a change and write it, anew for as long as other writers come first."""
         if by is not None:
             checked_id(by, "by")
+        if not isinstance(reason, str):
+            raise WrongType(f"the reason of a change is a text, not {reason!r:.80}")
         embedding, why = Embedding(self.searcher), clean_text(reason)[:MAX_REASON]
         with self._view.writing:
             for _ in range(TRIES):
@@ -245,7 +268,7 @@ class Core:
             view = self._looked()
             draft = Draft(view, self.clock.now())
             effects, steps = tuple(work(draft)), draft.steps()
-            if by and self.store.find(Query(scope=self.scope, keys=(by_key(self.scope, by),))).hits:
+            if by and self.knows(by):
                 return Changed(number=view.number, effects=_again(effects, by, view), duplicate=True)
             if not steps:
                 self._noted(by)
@@ -275,10 +298,11 @@ class Core:
         """Tell whether a change holds although another writer came between; else clear the way for the next try."""
         if self.store.can.atomic:
             with self._view.lock:
-                if self._looked().number < header.number and self._headers(header.number, header.number):
+                if self._looked().number < header.number and self._header(header.number) is not None:
                     self._view.floor = newest_number(self.store, self.scope)  # changes that came in with a bundle
             return False
-        if any(found.token == header.token for found in self._headers(header.number, header.number)):
+        found = self._header(header.number)
+        if found is not None and found.token == header.token:
             return True
         self.store.apply([Remove(key) for key in step_keys(self.scope, header)])
         return False
@@ -291,8 +315,10 @@ def _several(given: object, what: str) -> list[object]:
 
 
 def _whole(given: object) -> Entry | Add:
-    if isinstance(given, (Entry, Add)):
+    if isinstance(given, Add):
         return given
+    if isinstance(given, Entry):
+        return checked_entry(given)
     raise WrongType(f"an entry is of Entry or Add, not {given!r:.80}")
 
 

@@ -194,8 +194,7 @@ def _merge(operation: Mapping[str, JSON], reading: _Reading) -> Delta:
     found = [*dict.fromkeys(reading.names[name] for name in given if name in reading.names)]
     if len(found) < 2:
         raise InvalidInput(f"a merge needs two entries that exist, found {found} of {given}"[:200])
-    content = _content(operation) if _written(operation) else None
-    return Merge(ids=tuple(found), content=content, section=_section(operation, reading))
+    return Merge(ids=tuple(found), content=_content(operation), section=_section(operation, reading))
 
 
 def _remove(operation: Mapping[str, JSON], reading: _Reading) -> Delta:

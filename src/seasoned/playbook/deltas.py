@@ -17,8 +17,11 @@ from seasoned.playbook.entries import (
     Mark,
     Outcome,
     checked_content,
+    checked_counts,
     checked_outcome,
+    checked_retired,
     checked_section,
+    checked_sources,
 )
 from seasoned.records import JSON, Key, checked_id, instant
 
@@ -101,6 +104,9 @@ class Add:
         put(self, "content", checked_content(self.content))
         put(self, "section", checked_section(self.section))
         put(self, "outcome", checked_outcome(self.outcome))
+        put(self, "counts", checked_counts(self.counts))
+        put(self, "sources", checked_sources(self.sources))
+        put(self, "at", None if self.at is None else instant(self.at))
         if self.id is not None:
             checked_id(self.id)
 
@@ -124,6 +130,7 @@ class Update:
             put(self, "section", checked_section(self.section))
         if self.outcome is not None:
             put(self, "outcome", checked_outcome(self.outcome))
+        checked_retired(self.retired)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

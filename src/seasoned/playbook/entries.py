@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from seasoned.errors import InvalidInput, WrongType
+from seasoned.query import Compare, Op
 from seasoned.records import JSON, Key, Record, Scope, checked_id, clean_text, instant
 
 ENTRY: Final = "entry"
 """The kind of an entry's record."""
+
+SHOWN: Final = Compare("data.retired", Op.EXISTS, False)
+"""Tells entries that are shown from retired ones, in a search."""
 
 MAX_SECTION: Final = 64
 """Longest name of a section, in characters."""
@@ -105,8 +109,8 @@ class Entry:
 
     @property
     def proven(self) -> bool:
-        """Whether there is any evidence for it: it is never crowded out by entries without."""
-        return self.counts.helpful > self.counts.harmful or self.outcome is not Outcome.NEUTRAL
+        """Whether more speaks for it than against it, a known outcome being one mark: then no note crowds it out."""
+        return self.counts.helpful + (self.outcome is not Outcome.NEUTRAL) > self.counts.harmful
 
 
 def checked_section(section: object) -> str:
@@ -151,6 +155,68 @@ def checked_outcome(outcome: object) -> Outcome:
         return Outcome(outcome)  # type: ignore[arg-type]  # anything but a word raises
     except ValueError as error:
         raise InvalidInput(f"an outcome is success, failure or neutral, not {outcome!r:.80}") from error
+
+
+def checked_counts(counts: object) -> Counts:
+    """Return counts.
+
+    Raises:
+        WrongType: another type.
+    """
+    if not isinstance(counts, Counts):
+        raise WrongType(f"counts are of Counts, not {counts!r:.80}")
+    return counts
+
+
+def checked_sources(sources: object) -> tuple[Key, ...]:
+    """Return sources as a tuple of keys.
+
+    Raises:
+        WrongType: something else.
+    """
+    if not isinstance(sources, (list, tuple)) or not all(isinstance(key, Key) for key in sources):
+        raise WrongType(f"sources are a tuple of keys, not {sources!r:.80}")
+    return tuple(sources)
+
+
+def checked_retired(retired: object) -> str | None:
+    """Return why an entry is retired, None or a text.
+
+    Raises:
+        WrongType: another type.
+    """
+    if retired is not None and not isinstance(retired, str):
+        raise WrongType(f"the reason for retiring an entry is a text, not {retired!r:.80}")
+    return retired
+
+
+def checked_entry(entry: Entry) -> Entry:
+    """Return an entry of a caller's with each field checked, and as it will be read again.
+
+    Raises:
+        InvalidInput, WrongType: a field breaks its rule.
+    """
+    if not isinstance(entry.aliases, (list, tuple)):
+        raise WrongType(f"aliases are a tuple of ids, not {entry.aliases!r:.80}")
+    return replace(
+        entry,
+        id=checked_id(entry.id),
+        section=checked_section(entry.section),
+        content=checked_content(entry.content),
+        outcome=checked_outcome(entry.outcome),
+        counts=checked_counts(entry.counts),
+        created_at=_moment(entry.created_at),
+        updated_at=_moment(entry.updated_at),
+        retired=_text(checked_retired(entry.retired)),
+        aliases=tuple(checked_id(alias) for alias in entry.aliases),
+        sources=checked_sources(entry.sources),
+    )
+
+
+def _moment(when: object) -> datetime:
+    if not isinstance(when, datetime):
+        raise WrongType(f"the times of an entry are datetimes, not {when!r:.80}")
+    return instant(when)
 
 
 def to_json(entry: Entry) -> dict[str, JSON]:

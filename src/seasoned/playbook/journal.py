@@ -43,11 +43,21 @@ _LOG: Final = logging.getLogger("seasoned.playbook")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """How far a playbook is: the number of its last change, the highest number of an id; `version` of its record."""
+    """How far a playbook is: the number of its last change, its token, the highest number of an id.
+
+    `skipped` are ranges of numbers, both ends included, of changes that came in with a bundle: they are of another
+    playbook, in which ids name other advice. `version` is that of its record.
+    """
 
     number: int = 0
+    token: str = ""
     ids: int = 0
+    skipped: tuple[tuple[int, int], ...] = ()
     version: int = 0
+
+    def has(self, number: int) -> bool:
+        """Tell whether a change of this number is one of this playbook."""
+        return 0 < number <= self.number and not any(first <= number <= last for first, last in self.skipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,29 +74,30 @@ class Header:
     """A change without its steps.
 
     `token` is part of the ids of its steps: of two writers of one number only the steps of the one whose header was
-    written are read. `ids` is the highest number of an id after it.
+    written are read. `after` is the token of the change before. `ids` is the highest number of an id after it.
     """
 
     number: int
     at: datetime
     by: str
     token: str
+    after: str
     steps: int
     ids: int
 
 
-_TITLE: Final = "playbook "
+TITLE: Final = "playbook "
 """Begins the ids of records that nobody names, so that no id of a caller's is one of them by chance."""
 
 
 def head_key(scope: Scope) -> Key:
     """Return the key of the head."""
-    return Key(scope, HEAD, f"{_TITLE}head")
+    return Key(scope, HEAD, f"{TITLE}head")
 
 
 def header_key(scope: Scope, number: int) -> Key:
     """Return the key of a change."""
-    return Key(scope, CHANGE, f"{_TITLE}change {number:09d}")
+    return Key(scope, CHANGE, f"{TITLE}change {number:09d}")
 
 
 def name_key(scope: Scope, name: str) -> Key:
@@ -96,7 +107,7 @@ def name_key(scope: Scope, name: str) -> Key:
 
 def by_key(scope: Scope, by: str) -> Key:
     """Return the key of a name that a change was applied by."""
-    return Key(scope, BY, _TITLE + hashlib.sha256(by.encode()).hexdigest())
+    return Key(scope, BY, TITLE + hashlib.sha256(by.encode()).hexdigest())
 
 
 def step_keys(scope: Scope, header: Header) -> list[Key]:
@@ -106,17 +117,19 @@ def step_keys(scope: Scope, header: Header) -> list[Key]:
 
 
 def _step_prefix(header: Header) -> str:
-    return f"{_TITLE}step {header.number:09d}-{header.token}-"
+    return f"{TITLE}step {header.number:09d}-{header.token}-"
 
 
 def head_record(scope: Scope, head: Head, at: datetime) -> Record:
     """Return the record of the head."""
-    return Record(key=head_key(scope), text="", at=at, data={"number": head.number, "ids": head.ids})
+    skipped: list[JSON] = [[*each] for each in head.skipped]
+    data: dict[str, JSON] = {"number": head.number, "token": head.token, "ids": head.ids, "skipped": skipped}
+    return Record(key=head_key(scope), text="", at=at, data=data)
 
 
 def header_record(scope: Scope, header: Header) -> Record:
     """Return the record of a change."""
-    data: dict[str, JSON] = {"number": header.number, "by": header.by, "token": header.token}
+    data: dict[str, JSON] = {"number": header.number, "by": header.by, "token": header.token, "after": header.after}
     return Record(
         key=header_key(scope, header.number),
         text="",
@@ -180,7 +193,21 @@ def by_record(scope: Scope, by: str, number: int, at: datetime) -> Record:
 
 def read_head(record: Record) -> Head:
     """Return the head of a record."""
-    return Head(number=_whole(record.data, "number"), ids=_whole(record.data, "ids"), version=record.version)
+    skipped = record.data.get("skipped")
+    return Head(
+        number=_whole(record.data, "number"),
+        token=_word(record.data, "token"),
+        ids=_whole(record.data, "ids"),
+        skipped=tuple(_ranges(skipped)) if isinstance(skipped, list) else (),
+        version=record.version,
+    )
+
+
+def _ranges(given: list[JSON]) -> Iterator[tuple[int, int]]:
+    for each in given:
+        match each:
+            case [int(first), int(last)]:
+                yield first, last
 
 
 def read_name(hit: Hit) -> Name:
@@ -199,6 +226,7 @@ def read_header(record: Record) -> Header:
         at=record.at,
         by=_word(data, "by"),
         token=_word(data, "token"),
+        after=_word(data, "after"),
         steps=_whole(data, "steps"),
         ids=_whole(data, "ids"),
     )
@@ -226,13 +254,15 @@ def changes(store: Store, scope: Scope, found: list[Header]) -> list[Change]:
     return [change for change in made if change.steps]
 
 
-def changes_of(store: Store, scope: Scope, names: Iterable[str]) -> list[Change]:
+def changes_of(store: Store, scope: Scope, names: Iterable[str], head: Head) -> list[Change]:
     """Return what happened to these ids, oldest first: each change with their steps alone."""
     records: dict[int, list[Record]] = {}
     for name in names:
         query = Query(scope=scope, kinds=(STEP,), source=name_key(scope, name), k=PAGE)
         for record in _all(store, query):
-            records.setdefault(_whole(record.data, "number"), []).append(record)
+            number = _whole(record.data, "number")
+            if head.has(number):
+                records.setdefault(number, []).append(record)
     found = _by_keys(store, scope, [header_key(scope, number) for number in sorted(records)])
     made = [_change(header, records[header.number]) for header in (read_header(hit.record) for hit in found)]
     return sorted((change for change in made if change.steps), key=lambda change: change.number)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
+import hashlib
 import logging
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from seasoned.asking import Ask, Flow, Model
-from seasoned.errors import Conflict, ModelError, WrongType
+from seasoned.asking import Flow, Model
+from seasoned.errors import Conflict, WrongType
 from seasoned.playbook.core import Core
 from seasoned.playbook.curators import DeterministicCurator, ModelCurator, taken_over
 from seasoned.playbook.deltas import Add, Applied, Changed, Delta, Merge, Remove, Tag, Update
@@ -26,11 +26,11 @@ from seasoned.playbook.reflections import (
     Reflector,
     as_curated,
     as_reflection,
+    driven,
 )
 from seasoned.playbook.reflectors import DeterministicReflector, ModelReflector
 from seasoned.playbook.traces import Trace
 from seasoned.ports import ABSENT, Put
-from seasoned.query import Query
 from seasoned.records import MAX_ID, Record, checked_id
 
 AnyReflector: TypeAlias = Reflector | ReflectFunction
@@ -96,7 +96,7 @@ def learn(
     reflects, curates = chosen(reflector, curator, None)
     reflect, curate = _method(reflects, "reflect"), _method(curates, "curate")
     name = checked_id(trace.id if by is None else by, "by")
-    if _known(core, name):
+    if core.knows(name):
         return Learned(changed=Changed(number=core.number, duplicate=True))
     entries, tally = core.entries(), _Tally()
     reflection = yield from _reflected(lambda: reflect(trace, list(entries)), trace, tally)
@@ -134,20 +134,20 @@ def _method(given: object, name: str) -> Callable[..., object]:
     return found
 
 
-def _known(core: Core, name: str) -> bool:
-    return bool(core.store.find(Query(scope=core.scope, keys=(by_key(core.scope, name),))).hits)
-
-
 @dataclass(slots=True)
 class _Tally:
     """How often a model was asked."""
 
     calls: int = 0
 
+    def count(self) -> None:
+        """Count a question."""
+        self.calls += 1
+
 
 def _reflected(call: Callable[[], object], trace: Trace, tally: _Tally) -> Flow[Reflection]:
     try:
-        return as_reflection((yield from _driven(call, tally)))
+        return as_reflection((yield from driven(call(), tally.count)))
     except Exception as error:  # noqa: BLE001  # the caller's own code: whatever it raises, the run goes on
         why = f"the reflector failed: {type(error).__name__}: {error!s:.300}"
     _LOG.warning("trace %s: the reflector failed", trace.id)
@@ -158,38 +158,11 @@ def _curated(call: Callable[[], object], reflection: Reflection, trace: Trace, t
     if reflection.empty:
         return Curated()
     try:
-        return as_curated((yield from _driven(call, tally)))
+        return as_curated((yield from driven(call(), tally.count)))
     except Exception as error:  # noqa: BLE001  # as above
         why = f"the curator failed, so that what was suggested stands: {type(error).__name__}: {error!s:.300}"
     _LOG.warning("trace %s: the curator failed", trace.id)
     return replace(taken_over(reflection), warnings=(why,), degraded=why)
-
-
-def _driven(call: Callable[[], object], tally: _Tally) -> Flow[object]:
-    """Return what a caller's code returns; the questions of one that is a flow are asked, and counted."""
-    given = call()
-    if inspect.isawaitable(given):
-        if inspect.iscoroutine(given):
-            given.close()
-        raise WrongType("it is async: let it be a generator that yields Ask instead")
-    if not isinstance(given, Generator):
-        return given
-    try:
-        asked: object = next(given)
-        while True:
-            if not isinstance(asked, Ask):
-                raise WrongType(f"a flow yields Ask, not {asked!r:.80}")
-            tally.calls += 1
-            try:
-                reply = yield asked
-            except ModelError as error:
-                asked = given.throw(error)
-            else:
-                asked = given.send(reply)
-    except StopIteration as end:
-        return end.value
-    finally:
-        given.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,15 +182,15 @@ class _Lesson:
 
 def _applied(core: Core, lesson: _Lesson) -> Learned:
     """Apply a lesson under the trace's name; one of rules alone under another, so that the trace can be read again."""
-    rules, marked = (f"{lesson.name[: MAX_ID - len(suffix)]}{suffix}" for suffix in (RULES, MARKED))
-    was_marked = _known(core, marked)
+    rules, marked = _under(lesson.name, RULES), _under(lesson.name, MARKED)
+    was_marked = core.knows(marked)
     deltas, warnings = _prepared(core, lesson, marked=was_marked)
     name = lesson.name
     if lesson.degraded is not None:
         marks = any(isinstance(delta, Tag) for delta in deltas)
-        name = marked if was_marked or (marks and not _known(core, rules)) else rules
+        name = marked if was_marked or (marks and not core.knows(rules)) else rules
     changed = core.apply(deltas, by=name, reason="learned from a trace")
-    if lesson.degraded is None and not _known(core, name):
+    if lesson.degraded is None and not core.knows(name):
         _note(core, name, changed)
     refused = [
         f"a delta was refused: {effect.reason}" for effect in changed.effects if effect.status is Applied.REFUSED
@@ -230,6 +203,14 @@ def _applied(core: Core, lesson: _Lesson) -> Learned:
         warnings=tuple(dict.fromkeys(said)),
         degraded=lesson.degraded,
     )
+
+
+def _under(name: str, suffix: str) -> str:
+    """Return a name with a suffix; of one that is too long for both a part and its digest stand for it."""
+    if len(name) + len(suffix) <= MAX_ID:
+        return name + suffix
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return f"{name[: MAX_ID - len(suffix) - len(digest)]}{digest}{suffix}"
 
 
 def _note(core: Core, name: str, changed: Changed) -> None:

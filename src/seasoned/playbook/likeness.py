@@ -36,11 +36,18 @@ class _Width(dict[int, str | int]):
 _WIDTH: Final = _Width()
 
 
+_ENDING: Final = re.compile(r"(?<=[^\W\d_][^\W\d_])[.!…。！]+\Z|(?<=[^\s.!…。！])[.…。]+\Z")
+
+
 @lru_cache(maxsize=1 << 12)
 def folded(text: str) -> str:
-    """Return a text without differences of case, width and white space; two that fold alike are exact duplicates."""
+    """Return a text without differences of case, width and white space, and without the full stop or "!" at its end.
+
+    Two that fold alike are exact duplicates. A question stays one, and so does "n!".
+    """
     flat = " ".join(text.split())
-    return flat.lower() if flat.isascii() else unicodedata.normalize("NFC", flat.translate(_WIDTH)).casefold()
+    even = flat.lower() if flat.isascii() else unicodedata.normalize("NFC", flat.translate(_WIDTH)).casefold()
+    return _ENDING.sub("", even)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +79,15 @@ class Sentence:
 
     def nearness(self, other: Sentence) -> float:
         """Return the Dice share of their terms, 0 to 1."""
+        if _different(self.terms).isdisjoint(other.terms):
+            return 0.0
         total = len(self.terms) + len(other.terms)
         return 2 * (Counter(self.terms) & Counter(other.terms)).total() / total if total else 0.0
+
+
+@lru_cache(maxsize=1 << 12)
+def _different(terms: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(terms)
 
 
 def _within(part: Sequence[str], whole: Sequence[str]) -> bool:
@@ -88,8 +102,10 @@ def difference(one: str, other: str) -> str | None:
     Something that only one of them says is no difference: a merged text says it too.
     """
     left, right = sentences(one), sentences(other)
+    known = {sentence.text for sentence in left}
+    new = (sentence for sentence in right if sentence.text not in known)
     return _apart(left, right) or next(
-        (reason for sentence in right for reason in [_turned(nearest(sentence, left), sentence)] if reason), None
+        (reason for sentence in new for reason in [_turned(nearest(sentence, left), sentence)] if reason), None
     )
 
 

@@ -194,8 +194,8 @@ class PaperStyle:
 
 
 def style_of(book: PaperBook) -> PaperStyle:
-    """Return the style of a playbook that was read; most of its bullets say whether counters are written."""
-    kinds = [entry.counts is not None for _, entry in book]
+    """Return the style of a playbook that was read; its bullets that nobody marked say whether counters are written."""
+    kinds = [entry.counts is not None for _, entry in book if entry.counts in (None, NONE)]
     headed = (section for section in book.sections if section.header != "")
     return PaperStyle(
         preamble=book.preamble,

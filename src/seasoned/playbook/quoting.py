@@ -96,19 +96,26 @@ def disarmed(text: str) -> str:
 
 
 def tool_words(trace: Trace) -> str:
-    """Return all that tools said in a run, its whitespace and case evened, for `is_copied`."""
+    """Return all that tools said in a run, without differences of case, white space and marks, for `is_copied`."""
     said = (part for step in trace.steps if step.kind == "tool" for part in (step.output, step.error or ""))
     return "\n".join(_even(part) for part in said if part.strip())
 
 
 def is_copied(content: str, said: str) -> bool:
-    """Tell whether an advice only repeats what a tool said: then it is a quotation, and no advice of anybody."""
-    even = _even(content).strip("\"'“”‘’`.!… ")
-    return len(even.encode()) >= COPIED_BYTES and even in said
+    """Tell whether an advice only repeats what a tool said: then it is a quotation, and no advice of anybody.
+
+    A bullet, a number or a word with a colon before it, and emphasis and punctuation within, change nothing.
+    """
+    evened = (_even(content), _even(_LABEL.sub("", content, count=1)))
+    return any(len(text.encode()) >= COPIED_BYTES and text in said for text in evened)
+
+
+_LABEL: Final = re.compile(r"\A(?:\s*(?:[-–•>#*]+|\d{1,3}[.)]|\w{1,20}:))+")
+_MARKS: Final = str.maketrans(dict.fromkeys("\"'“”‘’«»`*_#•.,;:!…", " "))
 
 
 def _even(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return " ".join(text.translate(_MARKS).casefold().split())
 
 
 def labelled(content: str, longest: int) -> str:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from seasoned.playbook.entries import ENTRY, Entry
+from seasoned.playbook.entries import ENTRY, SHOWN, Entry
 from seasoned.playbook.rendering import Line, line
 from seasoned.records import Scope
 from seasoned.search import Searcher, says_something
@@ -96,5 +96,5 @@ def relevance(asked: Asked, task: str | None) -> tuple[dict[str, float], tuple[s
     """Return how well entries match a task, from 0 to 1, and what could not be used to tell; nothing for no task."""
     if task is None or not says_something(task):
         return {}, ()
-    hits = asked.searcher.search(task, k=MATCHES, scope=asked.scope, kinds=(ENTRY,))
+    hits = asked.searcher.search(task, k=MATCHES, scope=asked.scope, kinds=(ENTRY,), where=SHOWN)
     return {hit.id: hit.score for hit in hits}, hits.degraded

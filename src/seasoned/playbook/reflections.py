@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
-from seasoned.asking import Flow
-from seasoned.errors import WrongType
+from seasoned.asking import Ask, Flow
+from seasoned.errors import ModelError, WrongType
 from seasoned.playbook.deltas import Add, Delta, DeltaEntry, Merge, Remove, Tag, Update
 from seasoned.playbook.entries import Entry
 from seasoned.playbook.traces import Trace
@@ -92,6 +93,38 @@ class Curator(Protocol):
 
 CurateFunction: TypeAlias = Callable[[Reflection, Sequence[Entry], Trace], Decided | Flow[Decided]]
 """A curator that is only a function."""
+
+
+def driven(given: object, asked: Callable[[], object] = bool) -> Flow[object]:
+    """Return what a caller's code gave; where that is a flow, what it ends in, its questions passed on.
+
+    `asked` is called at each question.
+
+    Raises:
+        WrongType: it is async, or yields something else than `Ask`.
+    """
+    if inspect.isawaitable(given):
+        if inspect.iscoroutine(given):
+            given.close()
+        raise WrongType("it is async: let it be a generator that yields Ask instead")
+    if not isinstance(given, Generator):
+        return given
+    try:
+        question: object = next(given)
+        while True:
+            if not isinstance(question, Ask):
+                raise WrongType(f"a flow yields Ask, not {question!r:.80}")
+            asked()
+            try:
+                reply = yield question
+            except ModelError as error:
+                question = given.throw(error)
+            else:
+                question = given.send(reply)
+    except StopIteration as end:
+        return end.value
+    finally:
+        given.close()
 
 
 def as_reflection(given: object) -> Reflection:

@@ -9,7 +9,7 @@ r"""Rendering: a playbook as a model is shown it.
 
 One line an entry, whatever it holds: line breaks and control characters are written as in Python (`\n`, `\x1b`,
 `\u2028`), angle brackets as in HTML, and `plain` gives the content back. So no content can start a line, close a tag or
-open one. A section's name is the tag where that is a plain one, else `<section name="…">`.
+open one. A section's name is the tag where that is a plain one and no block's, else `<section name="…">`.
 
 Source: agent-episodic-memory 0.1.0; for text without control characters the block is the same.
 """
@@ -32,7 +32,10 @@ FAILS: Final = "[-]"
 UNKNOWN: Final = "[o]"
 """Marks what nobody knows yet."""
 
-_TAG: Final = re.compile(r"(?!xml|playbook\Z|section\Z)[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII)
+_TAG: Final = re.compile(
+    r"(?!xml|(?:playbook|section|memory|item|summary|notes|lessons)\Z)[a-z_][a-z0-9_.-]*", re.IGNORECASE | re.ASCII
+)
+"""A section's name that is a tag as it is; not one that could pass for another block of a context."""
 _BREAKS: Final = r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]"
 _CODE: Final = r"n|r|x[0-9a-f]{2}|u[0-9a-f]{4}"
 _UNSAFE: Final = re.compile(rf"\\+(?={_CODE}|{_BREAKS})|{_BREAKS}")

@@ -1,7 +1,8 @@
 """Snapshots: what keeps the block of a run, so that every process and a restart give the same bytes.
 
-Derived from the entries that it shows, so that forgetting one takes it along. One record a run and form; a form is a
-budget, a bound of entries and a counter.
+Derived from the entries that it shows and from their ids, so that forgetting one takes it along, also one that is no
+longer there, or part of another by then. One record a run and form; a form is a budget, a bound of entries and a
+counter.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 
 from seasoned.playbook.core import Core
 from seasoned.playbook.entries import ENTRY
+from seasoned.playbook.journal import name_key
 from seasoned.playbook.placing import Layout, Room
 from seasoned.playbook.rendering import Line, opened, read_lines
 from seasoned.ports import ABSENT, Put
@@ -127,7 +129,7 @@ def keep(core: Core, wanted: Wanted, made: Kept, version: int) -> int:
         text="",
         at=now,
         data=data,
-        sources=tuple(Key(core.scope, ENTRY, name) for name in block.ids),
+        sources=tuple(key for name in block.ids for key in (Key(core.scope, ENTRY, name), name_key(core.scope, name))),
         until=now + KEPT,
     )
     return core.store.apply([Put(record, expect=version or ABSENT)]).versions[0]

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from seasoned.errors import InvalidInput
 from seasoned.playbook.core import Core
 from seasoned.playbook.deltas import Add, Changed
-from seasoned.playbook.entries import MAX_SECTION, NONE, OTHERS, checked_content, named, number_of, slug_of
+from seasoned.playbook.entries import (
+    MAX_SECTION,
+    NONE,
+    OTHERS,
+    Entry,
+    checked_content,
+    checked_section,
+    named,
+    number_of,
+    slug_of,
+)
+from seasoned.playbook.journal import TITLE
 from seasoned.playbook.paper import PaperBook, PaperEntry, PaperSection, PaperStyle, book_of, read, style_of, write
 from seasoned.ports import Put
 from seasoned.query import Query
-from seasoned.records import JSON, Key, Record
+from seasoned.records import JSON, Key, Record, checked_id
 
 PAPER: Final = "playbook-paper"
 """The kind of what keeps a playbook's preamble and the order of its sections."""
@@ -40,9 +51,12 @@ class Loaded:
     changed: Changed
 
 
-def transcribed(book: PaperBook, above: int = 0) -> Transcribed:
-    """Return what a playbook in the paper's format gives; new ids continue above its highest, and above `above`."""
-    number = max(book.next_number, above + 1)
+def transcribed(book: PaperBook, above: int = 0, there: Iterable[Entry] = ()) -> Transcribed:
+    """Return what a playbook in the paper's format gives; new ids continue above its highest, and above `above`.
+
+    A bullet that got a new id at an earlier reading, and is `there` under it, has that again.
+    """
+    number, given = max(book.next_number, above + 1), _given(there, book.next_number)
     seen, deltas, renamed, skipped = set[str](), list[Add](), list[tuple[str, str]](), list[tuple[str, str]]()
     for section, entry in book:
         try:
@@ -52,23 +66,43 @@ def transcribed(book: PaperBook, above: int = 0) -> Transcribed:
             continue
         name = entry.id
         if name in seen:
-            name, number = named(_slug(entry, section), number), number + 1
+            slug = _slug(entry, section)
+            before = given.get((slug, section_named(section), entry.content), [])
+            if before:
+                name = before.pop(0)
+            else:
+                name, number = named(slug, number), number + 1
             renamed.append((entry.id, name))
         seen.add(name)
         deltas.append(Add(id=name, content=entry.content, section=section_named(section), counts=entry.counts or NONE))
     return Transcribed(deltas=tuple(deltas), renamed=tuple(renamed), skipped=tuple(skipped))
 
 
+def _given(there: Iterable[Entry], least: int) -> dict[tuple[str, str, str], list[str]]:
+    """Return the ids of entries with this number or a higher one, lowest first, by slug, section and content."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    ids = ((name, entry) for entry in there for name in (entry.id, *entry.aliases) if number_of(name) >= least)
+    for name, entry in sorted(ids, key=lambda each: number_of(each[0])):
+        found.setdefault((name.rpartition("-")[0], entry.section, entry.content), []).append(name)
+    return found
+
+
 def section_named(name: str) -> str:
-    """Return the name that a section of a text has in a playbook: one line of at most `MAX_SECTION` characters."""
+    """Return the name that a section of a text has in a playbook: as it is, or what can be kept of it."""
+    try:
+        return checked_section(name)
+    except InvalidInput:
+        pass
     printable = "".join(char if char.isprintable() else " " for char in name)
     return " ".join(printable.split())[:MAX_SECTION].strip() or OTHERS
 
 
 def load(core: Core, text: str, *, by: str | None = None) -> Loaded:
     """Add what a text in the paper's format has to a playbook, and keep its preamble and the order of its sections."""
+    if by is not None:
+        checked_id(by, "by")
     book = read(text)
-    found = transcribed(book, max((number_of(entry.id) for entry in core.entries(retired=True)), default=0))
+    found = transcribed(book, core.last_id, core.entries(retired=True))
     style = _named(style_of(book))
     core.store.apply([Put(_record(core, _joined(style, style_kept(core))))])
     return Loaded(transcribed=found, changed=core.apply(found.deltas, by=by, reason="read from a text"))
@@ -119,7 +153,7 @@ def _joined(new: PaperStyle, old: PaperStyle) -> PaperStyle:
 
 
 def _key(core: Core) -> Key:
-    return Key(core.scope, PAPER, "style")
+    return Key(core.scope, PAPER, f"{TITLE}style")
 
 
 def _record(core: Core, style: PaperStyle) -> Record:

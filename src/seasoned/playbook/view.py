@@ -38,7 +38,7 @@ class View(StartsAnew):
     def __init__(self, store: Store, scope: Scope) -> None:
         self._store = store
         self._scope = scope
-        self.seq = 0
+        self.seq = self.floor = 0
         self.after_fork_in_child()
         watch(self)
 
@@ -52,10 +52,10 @@ class View(StartsAnew):
         self.entries: dict[str, Entry] = {}
         self.aliases: dict[str, str] = {}
         self.same: dict[Same, dict[str, None]] = {}
+        self.unreadable: dict[str, int] = {}
         self.names: dict[str, Name] = {}
         self.head = Head()
         self.ids = 0
-        self.floor = 0
         self._first: dict[str, int] = {}
         self._ordered: list[str] | None = None
         self._cursor: str | None = None
@@ -64,6 +64,11 @@ class View(StartsAnew):
     def number(self) -> int:
         """The number of the last change."""
         return max(self.head.number, self.floor)
+
+    def version(self, name: str) -> int | None:
+        """Return the version of the record under an entry's id, be it readable or not; None where there is none."""
+        entry = self.entries.get(name)
+        return self.unreadable.get(name) if entry is None else entry.version
 
     def resolve(self, name: str) -> str | None:
         """Return the id of the entry that an id names now; None where there is none."""
@@ -147,6 +152,7 @@ class View(StartsAnew):
         self._drop_entry(hit.id)
         entry = _readable(hit)
         if entry is None:
+            self.unreadable[hit.id] = record.version
             self._leave(hit.id)
         else:
             self._take_entry(entry, hit.order)
@@ -173,6 +179,7 @@ class View(StartsAnew):
             self._ordered.remove(name)
 
     def _drop_entry(self, name: str) -> None:
+        self.unreadable.pop(name, None)
         old = self.entries.pop(name, None)
         if old is None:
             return

@@ -7,7 +7,7 @@ from typing import Final
 
 from seasoned.playbook.core import Core
 from seasoned.playbook.deltas import Step
-from seasoned.playbook.journal import changes, headers
+from seasoned.playbook.journal import TITLE, changes, headers
 from seasoned.query import Query
 from seasoned.records import JSON, Key, Record
 
@@ -57,7 +57,7 @@ def read_mark(core: Core) -> Mark:
 
 
 def _mark_key(core: Core) -> Key:
-    return Key(core.scope, REFINED, "refined")
+    return Key(core.scope, REFINED, f"{TITLE}refined")
 
 
 def _space(core: Core) -> str | None:

@@ -79,7 +79,7 @@ def longest(texts: Sequence[str]) -> int:
 def _with(text: str, new: Sentence) -> str:
     """Return a text that says what one more sentence says."""
     said = sentences(text)
-    if any(each.covers(new) for each in said):
+    if any(each.text == new.text for each in said) or any(each.covers(new) for each in said):
         return text
     less = next((each for each in said if new.covers(each)), None)
     if less is not None:

@@ -29,7 +29,7 @@ from seasoned.search import Searcher
 
 def header_of(view: View, steps: Sequence[Step], *, ids: int, at: datetime, by: str, token: str) -> Header:
     """Return the next change."""
-    return Header(number=view.number + 1, at=at, by=by, token=token, steps=len(steps), ids=ids)
+    return Header(number=view.number + 1, at=at, by=by, token=token, after=view.head.token, steps=len(steps), ids=ids)
 
 
 def recorded(scope: Scope, header: Header, steps: Sequence[Step], reason: str) -> list[Change]:
@@ -44,7 +44,13 @@ def made(view: View, scope: Scope, header: Header, steps: Sequence[Step]) -> lis
     writes += [write for step in steps for write in _of_entry(view, scope, step)]
     if header.by:
         writes.append(Put(by_record(scope, header.by, header.number, header.at)))
-    head = Head(number=header.number, ids=max(view.head.ids, header.ids))
+    foreign = ((view.head.number + 1, header.number - 1),) if header.number > view.head.number + 1 else ()
+    head = Head(
+        number=header.number,
+        token=header.token,
+        ids=max(view.head.ids, header.ids),
+        skipped=(*view.head.skipped, *foreign),
+    )
     writes.append(Put(head_record(scope, head, header.at), expect=view.head.version or ABSENT))
     return writes
 
@@ -63,7 +69,7 @@ def _of_entry(view: View, scope: Scope, step: Step) -> list[Change]:
         return [] if held is None else [Remove(Key(scope, ENTRY, step.id), expect=held.version)]
     if held is not None and unversioned(held) == unversioned(after):
         return []
-    return [Put(to_record(after, scope), expect=ABSENT if held is None else held.version)]
+    return [Put(to_record(after, scope), expect=view.version(step.id) or ABSENT)]
 
 
 class Embedding:

@@ -20,7 +20,7 @@ from seasoned.runs.profiles import Line, lines_in, read_profile, rendered, write
 from seasoned.runs.protocols import RetroClassifier
 from seasoned.runs.reading import by_keys, episodes_of, heads, pages, turns_of
 from seasoned.runs.retrospective import Review, Reviewed, story
-from seasoned.runs.rows import LESSON, PROFILE, StoredEpisode
+from seasoned.runs.rows import LESSON, PROFILE, StoredEpisode, texts
 
 VERB: Final = "summarise_run"
 
@@ -162,7 +162,9 @@ def store(
     path = None if folder is None else write_profile(folder, ended.profile, text, versions)
     written = {**{each.id: each for each in foreign}, **changed}
     head = _closed(ended, reviewed)
-    version = place.store.apply([*_puts(place, ended, written.values(), text), _head_put(place, head)]).versions[-1]
+    version = place.store.apply(
+        [*_puts(place, ended, written.values(), text, folder), _head_put(place, head)]
+    ).versions[-1]
     summary = RunSummary(
         run_id=head.ids.run,
         profile_id=ended.profile,
@@ -191,15 +193,16 @@ def _head_put(place: Place, head: Head) -> Put:
     return Put(head.row(), vectors[0], head.version)
 
 
-def _puts(place: Place, ended: Ended, lessons: Iterable[Lesson], text: str) -> list[Put]:
+def _puts(place: Place, ended: Ended, lessons: Iterable[Lesson], text: str, folder: Path | None) -> list[Put]:
     rows = [lesson_row(place.scope, each) for each in lessons]
     vectors, _ = place.searcher.vectors([row.text for row in rows]) if rows else ([], None)
     puts = [Put(row, vector) for row, vector in zip(rows, vectors, strict=True)]
-    return [*puts, _profile_put(place, ended, text), *(_done(each) for each in ended.waiting)]
+    return [*puts, _profile_put(place, ended, text, folder), *(_done(each) for each in ended.waiting)]
 
 
-def _profile_put(place: Place, ended: Ended, text: str) -> Put:
-    data: dict[str, JSON] = {"run": ended.head.ids.run, "markdown": text}
+def _profile_put(place: Place, ended: Ended, text: str, folder: Path | None) -> Put:
+    written = [*folders_of(place, ended.profile), *([str(folder.absolute())] if folder is not None else [])]
+    data: dict[str, JSON] = {"run": ended.head.ids.run, "markdown": text, "folders": [*dict.fromkeys(written)]}
     key = Key(place.scope, PROFILE, ended.profile)
     return Put(Record(key=key, text="", at=place.clock.now(), data=data, sources=(ended.head.ids.head(),)))
 
@@ -220,6 +223,12 @@ def profile_text(lessons: Iterable[Lesson], retrospective: str, run: str) -> str
     lines = [Line(each.text, each.times, each.contradicted_by is not None) for each in ordered(lessons)]
     told = story(retrospective)
     return rendered(lines, f"{run}\n\n{told}" if told else "")
+
+
+def folders_of(place: Place, profile: str) -> tuple[str, ...]:
+    """Return the folders in which a profile's file was written."""
+    found = by_keys(place.store, place.scope, [Key(place.scope, PROFILE, profile)])
+    return texts(found[0].record.data, "folders") if found else ()
 
 
 def last_profile(place: Place, profile: str) -> str:

@@ -43,7 +43,7 @@ def decide(new: StoredAtom, known: Mapping[str, StoredAtom]) -> Decided:
 def _against_same(new: StoredAtom, same: StoredAtom) -> Decided:
     if replace(new.atom, turns=[]) == replace(same.atom, turns=[]):
         return Decided(Decision.SKIP, same)
-    return Decided(Decision.UPDATE, replace(with_turns(new, same.turns), version=same.version))
+    return Decided(Decision.UPDATE, replace(with_turns(new, same.turns), version=same.version, credit=same.credit))
 
 
 def _alike(known: StoredAtom, new: StoredAtom) -> bool:

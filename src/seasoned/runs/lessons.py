@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from seasoned.records import JSON, Hit, Key, Record, Scope
-from seasoned.runs.rows import LESSON, digest, escaped, texts, whole
+from seasoned.runs.rows import LESSON, credit_in, digest, escaped, texts, whole
 from seasoned.text import STOP_WORDS, likeness, tokens, words
 
 SAME: Final = 0.8
@@ -47,7 +48,8 @@ class Lesson:
     """What was learned from runs (L3).
 
     `times`: in how many runs it was found; `runs`: their names as far as known. `contradicted_by`: the id of the
-    lesson that a later run put against it, None where it stands.
+    lesson that a later run put against it, None where it stands. `credit`: the sum of what outcomes gave it, below 0
+    where it did harm.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Lesson:
     sources: tuple[Key, ...] = ()
     at: datetime
     version: int = 0
+    credit: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +171,16 @@ def _sense(text: str) -> _Sense:
 
 
 def ordered(lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Return those that stand before those that were contradicted, the most confirmed first, the newest of equals."""
-    return sorted(lessons, key=lambda each: (each.contradicted_by is not None, -each.times, -each.at.timestamp()))
+    """Return those that stand before those that were contradicted, the most confirmed first, the newest of equals.
+
+    What confirms a lesson is the runs that it was found in and the credit of outcomes. Credit counts by its logarithm:
+    whatever a run shows gains by each of its turns, and is to leave room for what is new.
+    """
+    return sorted(lessons, key=lambda each: (each.contradicted_by is not None, -_proof(each), -each.at.timestamp()))
+
+
+def _proof(lesson: Lesson) -> float:
+    return lesson.times + math.copysign(math.log1p(abs(lesson.credit)), lesson.credit)
 
 
 def lesson_row(scope: Scope, lesson: Lesson) -> Record:
@@ -186,8 +197,13 @@ def lesson_row(scope: Scope, lesson: Lesson) -> Record:
         at=lesson.at,
         data=data,
         sources=lesson.sources,
-        worth=0.0 if lesson.contradicted_by is not None else float(lesson.times),
+        worth=_base(lesson.times, lesson.contradicted_by) + lesson.credit,
     )
+
+
+def _base(times: int, contradicted_by: str | None) -> float:
+    """Return what a lesson is worth without credit."""
+    return 0.0 if contradicted_by is not None else float(times)
 
 
 def lesson_of(hit: Hit) -> Lesson | None:
@@ -196,14 +212,16 @@ def lesson_of(hit: Hit) -> Lesson | None:
     profile, times, against = data.get("profile"), whole(data, "times"), data.get("contradicted_by")
     if not isinstance(profile, str) or times is None:
         return None
+    contradicted = against if isinstance(against, str) else None
     return Lesson(
         id=hit.id,
         profile=profile,
         text=hit.record.text,
         times=times,
         runs=texts(data, "runs"),
-        contradicted_by=against if isinstance(against, str) else None,
+        contradicted_by=contradicted,
         sources=hit.record.sources,
         at=hit.record.at,
         version=hit.record.version,
+        credit=credit_in(hit.record, _base(times, contradicted)),
     )

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -229,17 +230,17 @@ class RunMemory(StoredRuns):
             phase = described(episode.episode) if episode is not None else ""
             return {"current_phase": phase, "key_observations": observations(ring, _OBSERVATIONS)}
 
-    def observed(self) -> list[tuple[Key, str]]:
-        """Return what `memory_block` shows of the run under way, each text with its record: the phase, observations."""
+    def observed(self) -> list[tuple[Key, str, datetime]]:
+        """Return what `memory_block` shows of the run under way, with record and time: the phase, observations."""
         with self._lock:
             live = self._current()
             if live is None:
                 return []
             episode, ring = live.shown()
             ids, kept = live.head.ids, {each.atom.content: each for each in reversed(ring)}
-            phase = [] if episode is None else [(ids.episode(episode.number), described(episode.episode))]
+            phase = [] if episode is None else [(ids.episode(episode.number), described(episode.episode), episode.at)]
             shown = [kept[text] for text in observations(ring, _OBSERVATIONS)]
-            return [*phase, *((ids.atom(each.atom.id), each.atom.content) for each in shown)]
+            return [*phase, *((ids.atom(each.atom.id), each.atom.content, each.at) for each in shown)]
 
     def summarise_run(
         self,

@@ -95,12 +95,13 @@ class StoredTurn:
 
 @dataclass(frozen=True, slots=True)
 class StoredAtom:
-    """An atom as it lies in the store: the turns it was seen in, its time and version."""
+    """An atom as it lies in the store: the turns it was seen in, its time, version and the credit of outcomes."""
 
     atom: L1Atom
     turns: tuple[int, ...]
     at: datetime
     version: int = 0
+    credit: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class StoredEpisode:
     """An episode as it lies in the store: its number in the run, what it was made from, its time and version.
 
     `upto` is the last turn it has read. `before` is what it was when it was extended last: what counts where the
-    head of the run, which is written after it, never came to know of that.
+    head of the run, which is written after it, never came to know of that. `credit` is that of outcomes.
     """
 
     episode: L2Episode
@@ -128,6 +129,7 @@ class StoredEpisode:
     writer: str = "model"
     version: int = 0
     before: Before | None = None
+    credit: float = 0.0
 
     def as_of(self, covered: int) -> StoredEpisode:
         """Return the episode as it stood when the run was read up to a turn."""
@@ -176,7 +178,7 @@ def atom_row(ids: Ids, stored: StoredAtom) -> Record:
         at=stored.at,
         data=data,
         sources=tuple(ids.turn(turn) for turn in stored.turns),
-        worth=atom.priority / 100,
+        worth=atom.priority / 100 + stored.credit,
     )
 
 
@@ -195,7 +197,13 @@ def atom_of(hit: Hit) -> StoredAtom | None:
         )
     except (KeyError, SeasonedError):
         return None
-    return StoredAtom(atom, tuple(atom.turns), hit.record.at, hit.record.version)
+    credit = credit_in(hit.record, atom.priority / 100)
+    return StoredAtom(atom, tuple(atom.turns), hit.record.at, hit.record.version, credit)
+
+
+def credit_in(record: Record, base: float) -> float:
+    """Return what outcomes added to a record's worth, given what it is worth by itself."""
+    return round(record.worth - base, 9)
 
 
 def episode_row(ids: Ids, stored: StoredEpisode) -> Record:
@@ -213,7 +221,12 @@ def episode_row(ids: Ids, stored: StoredEpisode) -> Record:
         "before": _before_data(stored.before),
     }
     return Record(
-        key=ids.episode(stored.number), text=episode.narrative, at=stored.at, data=data, sources=stored.sources
+        key=ids.episode(stored.number),
+        text=episode.narrative,
+        at=stored.at,
+        data=data,
+        sources=stored.sources,
+        worth=stored.credit,
     )
 
 
@@ -233,6 +246,7 @@ def episode_of(hit: Hit) -> StoredEpisode | None:
         writer if isinstance(writer, str) else "model",
         hit.record.version,
         _before_of(data.get("before")),
+        credit_in(hit.record, 0.0),
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,6 +20,8 @@ from seasoned.records import checked_id
 from seasoned.stores.documents import (
     Document,
     DocumentStore,
+    ForkLock,
+    PerProcess,
     Place,
     Sort,
     Traits,
@@ -37,6 +38,7 @@ from seasoned.text import Analyser
 try:
     import chromadb
     import httpx
+    from chromadb import Collection
     from chromadb.api import ClientAPI
     from chromadb.api.types import Metadata, Where
     from chromadb.config import Settings
@@ -54,7 +56,7 @@ TIMEOUT_S: Final = 60.0
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]", re.ASCII)
 _ERRORS: Final = (ChromaError, httpx.HTTPError, ValueError, RuntimeError, OSError)
-_OPENING: Final = threading.Lock()
+_OPENING: Final = ForkLock()
 
 
 class ChromaStore(DocumentStore):
@@ -98,14 +100,17 @@ class ChromaStore(DocumentStore):
         try:
             documents = ChromaDocuments(opened, name)
         except BaseException:
-            opened.release()
+            opened.release(opened.client)
             raise
         super().__init__(documents, clock=clock, analyser=analyser, cache_bytes=cache_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A client, where its data lies, and what is true there; `suffix` keeps collections in memory apart."""
+    """A client, where its data lies, and what is true there; `suffix` keeps collections in memory apart.
+
+    `again` opens another client in a child process; what is in memory or in a folder stays with the one that opened it.
+    """
 
     client: ClientAPI
     place: str
@@ -113,14 +118,15 @@ class Opened:
     exclusive: bool
     own: bool = True
     suffix: str = ""
+    again: Callable[[], ClientAPI] | None = None
 
-    def release(self) -> None:
-        """Close the client if it is not the caller's; Chroma counts who else uses it."""
+    def release(self, client: ClientAPI) -> None:
+        """Close a client if it is not the caller's; Chroma counts who else uses it."""
         if self.own:
             with _OPENING, translating("chroma", *_ERRORS):
-                for session in _sessions(self.client):
+                for session in _sessions(client):
                     session.close()
-                self.client.close()  # type: ignore[attr-defined]  # every client has it, the interface does not name it
+                client.close()  # type: ignore[attr-defined]  # every client has it, the interface does not name it
 
 
 class ChromaDocuments:
@@ -136,8 +142,16 @@ class ChromaDocuments:
             durable=opened.durable,
             exclusive=opened.exclusive,
         )
+        again = opened.again
+        self._here = PerProcess(self._entered(opened.client), None if again is None else lambda: self._entered(again()))
+
+    def _entered(self, client: ClientAPI) -> tuple[ClientAPI, Collection]:
         with self._calling():
-            self._collection = opened.client.get_or_create_collection(self._name, embedding_function=None)
+            return client, client.get_or_create_collection(self._name, embedding_function=None)
+
+    @property
+    def _collection(self) -> Collection:
+        return self._here.client[1]
 
     def put(self, documents: Sequence[Document]) -> None:
         """Write entries in one request."""
@@ -183,10 +197,13 @@ class ChromaDocuments:
 
     def close(self) -> None:
         """Let go of the client, and of a collection in memory."""
+        mine = self._here.own()
+        if mine is None:
+            return
         if self._opened.suffix:
             with self._calling():
-                self._opened.client.delete_collection(self._name)
-        self._opened.release()
+                mine[0].delete_collection(self._name)
+        self._opened.release(mine[0])
 
     def _calling(self) -> AbstractContextManager[None]:
         return translating("chroma", *_ERRORS)
@@ -225,12 +242,16 @@ def _remote(url: str, headers: Mapping[str, str] | None, settings: Settings) -> 
         raise InvalidInput("the url of a Chroma server has the form http://host:port or https://host:port")
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 8000)
-    made = chromadb.HttpClient(
-        host=parts.hostname, port=port, ssl=secure, headers=dict(headers or {}), settings=settings
-    )
-    for session in _sessions(made):
-        session.timeout = TIMEOUT_S
-    return Opened(client=made, place=f"{parts.scheme}://{parts.hostname}:{port}", durable=True, exclusive=False)
+    host = parts.hostname
+
+    def connect() -> ClientAPI:
+        made = chromadb.HttpClient(host=host, port=port, ssl=secure, headers=dict(headers or {}), settings=settings)
+        for session in _sessions(made):
+            session.timeout = TIMEOUT_S
+        return made
+
+    place = f"{parts.scheme}://{host}:{port}"
+    return Opened(client=connect(), place=place, durable=True, exclusive=False, again=connect)
 
 
 def _sessions(client: ClientAPI) -> Iterator[httpx.Client]:

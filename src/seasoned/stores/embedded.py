@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from seasoned.index import Row, ScopeIndex
 from seasoned.ports import Fingerprint
-from seasoned.records import Hit
+from seasoned.query import Query, matches
+from seasoned.records import Hit, Record, to_micros
 from seasoned.text import Analyser
 
 CACHE_BYTES: Final = 1 << 30
@@ -137,6 +138,22 @@ class Held:
         """Tell whether the index should be stored."""
         index = self.index
         return index is not None and index.unsaved > max(SAVE_AFTER, len(index) // 4)
+
+
+def answers(record: Record, spaces: Container[str], query: Query, now: int) -> bool:
+    """Tell whether a record with vectors in some spaces answers a query at `now` (µs), whatever words and vector."""
+    return (
+        (not query.kinds or record.key.kind in query.kinds)
+        and (query.expired or not expired(record, now))
+        and (query.source is None or query.source in record.sources)
+        and (query.lacking is None or (record.text.strip() != "" and query.lacking not in spaces))
+        and matches(query.where, record)
+    )
+
+
+def expired(record: Record, now: int) -> bool:
+    """Tell whether a record has ended to exist."""
+    return record.until is not None and to_micros(record.until) <= now
 
 
 def merged(found: Sequence[Sequence[Hit]], k: int) -> list[Hit]:

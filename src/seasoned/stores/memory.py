@@ -12,11 +12,11 @@ from seasoned.errors import StoreClosed
 from seasoned.forks import watch
 from seasoned.index import ScopeIndex
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, Remove, SystemClock
-from seasoned.query import Order, Page, Query, cursor_number, matches
+from seasoned.query import Order, Page, Query, cursor_number
 from seasoned.ranking import DEFAULT as DEFAULT_BLEND
 from seasoned.records import JSON, Hit, Key, Scope, to_micros
-from seasoned.stores.embedded import CACHE_BYTES, Indexes, merged
-from seasoned.stores.memory_rows import Space, SpaceRows, Stored, Writing, expired
+from seasoned.stores.embedded import CACHE_BYTES, Indexes, answers, merged
+from seasoned.stores.memory_rows import Space, SpaceRows, Stored, Writing
 from seasoned.text import DEFAULT as DEFAULT_ANALYSER
 from seasoned.text import Analyser
 
@@ -219,11 +219,4 @@ def _copied(page: Page) -> Page:
 
 
 def _answers(one: Stored, query: Query, now: int) -> bool:
-    record = one.hit.record
-    return (
-        (not query.kinds or record.key.kind in query.kinds)
-        and (query.expired or not expired(record, now))
-        and (query.source is None or query.source in record.sources)
-        and (query.lacking is None or (record.text.strip() != "" and query.lacking not in one.vectors))
-        and matches(query.where, record)
-    )
+    return answers(one.hit.record, one.vectors, query, now)

@@ -12,7 +12,7 @@ from seasoned.errors import NotFound, WrongType
 from seasoned.index import NEVER, Row, ScopeIndex
 from seasoned.ports import Change, Credit, Fingerprint, Put, Remove, Vectors
 from seasoned.records import Hit, Key, Record, Scope, finite, from_micros, is_odd, text_field, to_micros
-from seasoned.stores.embedded import Changes
+from seasoned.stores.embedded import Changes, expired
 from seasoned.text import Analyser
 from seasoned.versions import check_version
 
@@ -33,11 +33,6 @@ class Space:
     seq: int = 0
     records: dict[tuple[str, str], Stored] = field(default_factory=dict)
     gone: list[tuple[int, int, Key]] = field(default_factory=list)
-
-
-def expired(record: Record, now: int) -> bool:
-    """Tell whether a record has ended to exist."""
-    return record.until is not None and to_micros(record.until) <= now
 
 
 class SpaceRows:

@@ -17,8 +17,7 @@ from seasoned.records import checked_id
 from seasoned.stores.documents import (
     Document,
     DocumentStore,
-    Overlaid,
-    Parted,
+    PerProcess,
     Place,
     Sort,
     Traits,
@@ -122,16 +121,14 @@ class PineconeStore(DocumentStore):
         except BaseException:
             entries.close()
             raise
-        # Parts are overlaid too: an entry may be shown before the parts that it names.
-        super().__init__(Parted(Overlaid(entries)), clock=clock, analyser=analyser, cache_bytes=cache_bytes)
+        super().__init__(entries, clock=clock, analyser=analyser, cache_bytes=cache_bytes)
 
 
 class PineconeDocuments:
     """Documents as entries; their fields are the metadata, but for the partition, which the namespace stands for."""
 
     def __init__(self, connect: Callable[[], Index], place: str) -> None:
-        self._connect = connect
-        self._clients: dict[int, Index] = {}
+        self._here = PerProcess(connect(), connect)
         self._values: list[float] = [1.0]
         self._entered: set[str] = set()
         self.traits = Traits(engine="pinecone", place=place, batch=BATCH, durable=True, fresh=False, chars=CHARS)
@@ -187,15 +184,13 @@ class PineconeDocuments:
 
     def close(self) -> None:
         """Close the connections of this process."""
-        found = self._clients.pop(os.getpid(), None)
+        found = self._here.own()
         if found is not None:
             found.close()
 
     @property
     def _index(self) -> Index:
-        """The client of this process: connections are not taken across a fork."""
-        found = self._clients.get(os.getpid())
-        return found or self._clients.setdefault(os.getpid(), self._connect())
+        return self._here.client
 
     def _enter(self, partitions: Sequence[str]) -> None:
         """Write the names of scopes; done again it changes nothing."""

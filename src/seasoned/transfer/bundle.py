@@ -13,13 +13,15 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from seasoned.errors import BundleError, Conflict, SeasonedError, StoreError, WrongType
-from seasoned.ports import ABSENT, Clock, Put, Store
-from seasoned.query import Query
+from seasoned.forgetting import EXPORT
+from seasoned.ports import ABSENT, Clock, Put, Store, new_id
+from seasoned.query import Compare, Not, Op, Query
 from seasoned.records import JSON, Key, Record, Scope, instant
 from seasoned.search import Searcher
 from seasoned.stores.sqlite.connections import is_open_store
@@ -27,6 +29,7 @@ from seasoned.stores.sqlite.connections import is_open_store
 FORMAT: Final = "seasoned-bundle"
 VERSION: Final = 1
 _BATCH: Final = 256
+_NOT_NOTED: Final = Not(Compare("kind", Op.EQ, EXPORT))
 _ENDS: Final = ("", "-wal", "-shm", "-journal")
 _MISFITS: Final = (SeasonedError, KeyError, ValueError)
 _RETRIES: Final = 8
@@ -81,7 +84,18 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)
-    return Transferred(read=number, written=number, degraded=tuple(degraded))
+    noted = _note(store, scope, target, clock.now())
+    return Transferred(read=number, written=number, degraded=(*degraded, *noted))
+
+
+def _note(store: Store, scope: Scope, target: Path, now: datetime) -> list[str]:
+    """Note where a bundle was written, so that a receipt can name it; where the store cannot be written, say so."""
+    data: dict[str, JSON] = {"path": str(target.absolute())}
+    try:
+        store.apply([Put(Record(key=Key(scope, EXPORT, new_id()), text="", at=now, data=data))])
+    except StoreError as error:
+        return [f"export: {error}"]
+    return []
 
 
 def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: Iterator[Record], scope: Scope) -> int:
@@ -104,7 +118,7 @@ def records_of(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Reco
     """Give every record of the scope and those below it; `degraded` takes what is said of damaged ones."""
     cursor: str | None = None
     while True:
-        page = store.find(Query(scope=scope, subtree=True, k=1000, cursor=cursor))
+        page = store.find(Query(scope=scope, subtree=True, where=_NOT_NOTED, k=1000, cursor=cursor))
         degraded.extend(page.degraded)
         yield from (hit.record for hit in page.hits)
         cursor = page.cursor

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,29 @@ class Dying(MemoryStore):
         if not self.before:
             super().apply(changes)
         raise Killed
+
+
+@pytest.mark.parametrize("mode", ["online", "offline"])
+def test_a_lesson_that_failed_is_not_lost_where_the_process_dies_right_after_its_step(mode, tmp_path):
+    """Whichever call fails: every lesson of the checkpoint is in the playbook in the end."""
+    data, batched = Data(train=examples(8)), Settings(mode=mode, batch=4, window=4)
+    for call in range(35, 50):
+        model, store = Learner([call], lambda: RuntimeError("down")), Dying(2, before=False)
+        folder = tmp_path / str(call)
+        with pytest.raises(Killed):
+            Adaptation(Playbook(store, embedder="hashing"), TASK, batched, checkpoint=folder).run(data, model)
+        store.lives = True
+        playbook = Playbook(store, embedder="hashing")
+        Adaptation(playbook, TASK, batched, checkpoint=folder).run(data, model)
+        assert marks_of(folder) == {(e.id, m): n for e in playbook for m in MARKS if (n := getattr(e.counts, m))}
+
+
+MARKS = ("helpful", "harmful", "neutral")
+
+
+def marks_of(folder):
+    """Count the marks of all lessons in a checkpoint that did not fail."""
+    rows = map(json.loads, (folder / "results.jsonl").read_text(encoding="utf-8").splitlines())
+    last = {(row["phase"], row["place"]): row for row in rows if row["type"] == "learned"}
+    deltas = (delta for row in last.values() if row["error"] is None for delta in row["deltas"])
+    return Counter((delta["id"], delta["mark"]) for delta in deltas if delta["type"] == "tag")

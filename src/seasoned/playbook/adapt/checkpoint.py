@@ -65,9 +65,13 @@ class Checkpoint:
             self._read(row)
         for answers in self.answered.values():
             _drop(answers, [place for place, each in answers.items() if each.attempt.error is not None])
-        for phase, lessons in self.learned.items():
-            if phase not in self.applied:
-                _drop(lessons, [place for place, each in lessons.items() if each.error is not None])
+        self._failed = {
+            phase: {place: each for place, each in lessons.items() if each.error is not None}
+            for phase, lessons in self.learned.items()
+            if phase not in self.applied
+        }
+        for phase, failed in self._failed.items():
+            _drop(self.learned[phase], [*failed])
         self._known = {(field(row, "of", str), field(row, "n", int)): row for row in self._replies.rows}
         self.shown = {field(row, "phase", str): _shown(row) for row in self._playbooks.rows}
 
@@ -142,6 +146,17 @@ class Checkpoint:
         """Keep that a step was applied, and whether the playbook changed by it."""
         self._results.append({"type": "applied", "phase": phase, "changed": changed})
         self.applied[phase] = changed
+
+    @property
+    def open(self) -> list[str]:
+        """The steps that were learned from and, as far as is known, not applied."""
+        return [phase for phase in self.learned if phase not in self.applied]
+
+    def add_applied_before(self, phase: str) -> None:
+        """Keep that a step was applied by a process that died before it said so: its failed attempts are part of it."""
+        for place, failed in self._failed.pop(phase, {}).items():
+            self.learned[phase].setdefault(place, failed)
+        self.add_applied(phase, changed=True)
 
     def add_kept(self, number: int) -> None:
         """Keep which change's playbook was chosen in the end."""

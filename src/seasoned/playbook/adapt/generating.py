@@ -53,6 +53,9 @@ class Generated:
     """What a generator said: its answer, the reasoning, the ids of the entries it used, and what was odd about it.
 
     `steps` are what an agent did on the way, for the reflector; without them the reasoning stands for it.
+
+    Raises:
+        WrongType: a field of another type.
     """
 
     answer: str
@@ -60,6 +63,29 @@ class Generated:
     used: tuple[str, ...] = ()
     steps: tuple[TraceStep, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("answer", "reasoning"):
+            put(self, name, _text(getattr(self, name), name))
+        for name in ("used", "warnings"):
+            put(self, name, tuple(_text(each, name) for each in _several(getattr(self, name), name)))
+        put(self, "steps", tuple(_several(self.steps, "steps")))
+        for step in self.steps:
+            if not isinstance(step, TraceStep):
+                raise WrongType(f"the steps of an answer are of TraceStep, not {step!r:.80}")
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise WrongType(f"{name} of an answer is text, not {value!r:.80}")
+    return clean_text(value)
+
+
+def _several(values: object, name: str) -> Sequence[object]:
+    if not isinstance(values, (list, tuple)):
+        raise WrongType(f"{name} of an answer is a tuple, not {values!r:.80}")
+    return values
 
 
 class Generator(Protocol):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seasoned.arguments import check_type
 from seasoned.asking import Model
-from seasoned.errors import InvalidInput
+from seasoned.errors import InvalidInput, WrongType
 from seasoned.playbook.adapt.accounts import Accounts, usage_of
 from seasoned.playbook.adapt.checkpoint import Checkpoint
 from seasoned.playbook.adapt.meter import Meter, Progress
@@ -56,6 +56,8 @@ class Adaptation:
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> None:
+        if not isinstance(playbook, Core):
+            raise WrongType(f"what is adapted is a Playbook, not {playbook!r:.80}")
         check_type(settings, Settings, "settings")
         check_type(roles, Roles, "roles")
         self._core = playbook

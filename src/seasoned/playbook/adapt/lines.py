@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import threading
@@ -9,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from seasoned.errors import StoreBusy, StoreCorrupt
+from seasoned.errors import StoreBusy, StoreClosed, StoreCorrupt, StoreError, StoreFull
 from seasoned.records import JSON
 
 try:
@@ -51,11 +53,18 @@ class Lines:
             return list(self._rows)
 
     def append(self, row: Mapping[str, JSON]) -> None:
-        """Write a line; when this returns it survives a power cut."""
-        data = json.dumps(row, ensure_ascii=False).encode() + b"\n"
+        """Write a line; when this returns it survives a power cut.
+
+        Raises:
+            StoreClosed: it is closed.
+            StoreFull, StoreError: it cannot be written; then nothing of the line is left.
+        """
+        data = _encoded(row) + b"\n"
         with self._lock:
             if self._file is not None:
-                _write(self._file, data)
+                _write(self._file, data, self._path)
+            elif self._path is not None:
+                raise StoreClosed(f"{self._path.name} is closed")
             self._rows.append(dict(row))
 
     def close(self) -> None:
@@ -75,11 +84,30 @@ def _lock(file: int, path: Path) -> None:
         raise StoreBusy(f"{path.name} is being written elsewhere; one process at a time goes on with a run") from error
 
 
-def _write(file: int, data: bytes) -> None:
+def _encoded(row: Mapping[str, JSON]) -> bytes:
+    """Return a line as UTF-8; a lone surrogate, which has no UTF-8, is written as JSON escapes it."""
+    try:
+        return json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(row).encode()
+
+
+def _write(file: int, data: bytes, path: Path | None) -> None:
+    """Write a line whole or not at all, since others may follow it."""
+    size = os.fstat(file).st_size
     left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
-    os.fsync(file)
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+        os.fsync(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.ftruncate(file, size)
+        kind = StoreFull if error.errno in _FULL else StoreError
+        raise kind(f"{'a line' if path is None else path.name} cannot be written: {error}") from error
+
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _read(file: int, path: Path) -> list[dict[str, JSON]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -68,10 +67,3 @@ def _next(flow: Flow[T], outcome: str | ModelError | None) -> Ask | _Done[T]:
         return next(flow) if outcome is None else flow.send(outcome)
     except StopIteration as end:
         return _Done(end.value)
-
-
-def answer_of(given: T | Generator[Ask, str, T]) -> Flow[T]:
-    """Return what a role of the caller's gave: a value, or what its flow ends in."""
-    if isinstance(given, Generator):
-        return (yield from given)
-    return given

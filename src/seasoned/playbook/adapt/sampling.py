@@ -16,13 +16,13 @@ from seasoned.asking import Flow
 from seasoned.errors import ModelError, WrongType
 from seasoned.playbook.adapt.generating import Generator, ModelGenerator, as_generated
 from seasoned.playbook.adapt.outcomes import Attempt
-from seasoned.playbook.adapt.recording import answer_of
 from seasoned.playbook.adapt.showing import Shown
 from seasoned.playbook.adapt.tasks import Check, Example, Task
 from seasoned.playbook.curators import ModelCurator
 from seasoned.playbook.deltas import Delta, Tag
 from seasoned.playbook.entries import Entry, Mark
-from seasoned.playbook.reflections import Curated, Curator, Reflection, Reflector, as_curated, as_reflection
+from seasoned.playbook.learning import safe
+from seasoned.playbook.reflections import Curated, Curator, Reflection, Reflector, as_curated, as_reflection, driven
 from seasoned.playbook.reflectors import DeterministicReflector, ModelReflector
 from seasoned.playbook.traces import Trace, TraceStep
 
@@ -81,7 +81,7 @@ def attempted(sample: Sample, reflection: Reflection | None = None) -> Flow[Atte
     """Answer an example once; a call that fails, or whatever the caller's own code raises, is said in the attempt."""
     example = sample.example
     try:
-        given = yield from answer_of(sample.roles.generator.generate(example, sample.shown, reflection))
+        given = yield from driven(sample.roles.generator.generate(example, sample.shown, reflection))
         made = as_generated(given)
         check = checked(sample.task.check(example, made.answer))
     except ModelError as error:
@@ -111,17 +111,18 @@ def learning(sample: Sample, first: Attempt | None) -> Flow[Lesson]:
         if attempts[-1].error is not None:
             return Lesson(attempts=tuple(attempts), error=attempts[-1].error)
         given = sample.roles.curator.curate(reflections[-1], sample.entries, _trace(sample, attempts[-1]))
-        curated = as_curated((yield from answer_of(given)))
+        curated = as_curated((yield from driven(given)))
     except Exception as error:  # noqa: BLE001  # the caller's reflector or curator: the run goes on, and says so
         _LOG.warning("example %r was not learned from: %s", sample.example.id, type(error).__name__)
         return Lesson(attempts=tuple(attempts), error=_said(error))
+    deltas, unsafe = safe(marked_once(attempts, reflections, curated.deltas), _whole_trace(sample, attempts))
     roles: list[Reflection | Curated] = [*reflections, curated]
     said = [text for role in roles for text in (*role.warnings, role.degraded or "") if text]
     return Lesson(
         attempts=tuple(attempts),
-        deltas=tuple(marked_once(attempts, reflections, curated.deltas)),
+        deltas=tuple(deltas),
         degraded=any(role.degraded is not None for role in roles),
-        warnings=tuple(dict.fromkeys(said)),
+        warnings=tuple(dict.fromkeys((*said, *unsafe))),
     )
 
 
@@ -129,7 +130,7 @@ def _reflecting(sample: Sample, attempts: list[Attempt], reflections: list[Refle
     """Reflect, and try again while the answer is wrong."""
     for _ in range(1 if attempts[0].right else sample.rounds):
         given = sample.roles.reflector.reflect(_trace(sample, attempts[-1]), sample.entries)
-        reflections.append(as_reflection((yield from answer_of(given))))
+        reflections.append(as_reflection((yield from driven(given))))
         if attempts[-1].right:
             return
         attempts.append((yield from attempted(sample, reflections[-1])))
@@ -180,6 +181,12 @@ def _trace(sample: Sample, attempt: Attempt) -> Trace:
         sample=sample.place + 1,
         samples=sample.of,
     )
+
+
+def _whole_trace(sample: Sample, attempts: Sequence[Attempt]) -> Trace:
+    """Return the trace of the last attempt with the steps of all."""
+    steps = tuple(step for attempt in attempts for step in attempt.steps)
+    return replace(_trace(sample, attempts[-1]), steps=steps)
 
 
 def _said(error: Exception) -> str:

@@ -57,6 +57,9 @@ class Session:
         for phase, changed in list(self.checkpoint.applied.items()):
             if changed:
                 self._apply(phase)
+        for phase in self.checkpoint.open:
+            if self.core.knows(self._by(phase)):
+                self.checkpoint.add_applied_before(phase)
         return self.core.number != before
 
     def test(self, phase: str, examples: Sequence[Placed]) -> Iterator[Together]:
@@ -179,8 +182,12 @@ class Session:
         if not deltas:
             return False
         reason = f"learned from {len(learned)} example{'s' if len(learned) > 1 else ''}, {phase}"
-        done = self.core.apply(deltas, by=f"{self.run}/{phase}", reason=reason)
+        done = self.core.apply(deltas, by=self._by(phase), reason=reason)
         return done.duplicate or any(each.status in (Applied.WRITTEN, Applied.CREDITED) for each in done.effects)
+
+    def _by(self, phase: str) -> str:
+        """Return the name by which a step is applied."""
+        return f"{self.run}/{phase}"
 
 
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -96,7 +96,7 @@ def read_rows(path: Path) -> list[Example]:
         FileNotFoundError: there is no such file.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path.name} is not UTF-8: {error}") from error
     found = [_example(line, number, path.name) for number, line in enumerate(lines, 1) if line.strip()]

@@ -17,15 +17,15 @@ An engine (a vector database, a key-value store) implements `Documents` over its
   copy, so hits are those of the SQLite store. Reads by key and writes ask the engine directly. The copies of a store
   are bounded by `cache_bytes`; those used longest ago go first.
 - An engine that does not read its own writes at once (`fresh` is false) is wrapped in `Overlaid`, one that holds only
-  short texts in `Parted`; `DocumentStore` does both by itself from the engine's `Traits`.
+  short texts in `Parted`; `DocumentStore` does both by itself from the engine's `Traits`. What other processes wrote
+  is looked for again until it must have been shown, and a record of which parts are missing meanwhile is `late`.
+- The client lives in `PerProcess`, which opens another after a fork: no connection is shared with a child.
 - An engine with search of its own may be `Nearest` too: of a scope larger than `read_whole` records, a search then
   ranks the candidates that the engine names, which `degraded` says; filters other than kinds read the scope whole.
 - The engine translates its client's errors once, with `translating`: a lost connection is a `StoreError`.
 """
 
 from seasoned.stores.documents.candidates import Asked, Nearest
-from seasoned.stores.documents.overlay import Overlaid
-from seasoned.stores.documents.parts import Parted
 from seasoned.stores.documents.ports import (
     Document,
     Documents,
@@ -38,9 +38,10 @@ from seasoned.stores.documents.ports import (
     root,
     translating,
 )
+from seasoned.stores.documents.processes import ForkLock, PerProcess
 from seasoned.stores.documents.store import DocumentStore
 
 __all__ = [
-    "Asked", "Document", "DocumentStore", "Documents", "Nearest", "Overlaid", "Parted", "Place", "Sort", "Traits",
+    "Asked", "Document", "DocumentStore", "Documents", "ForkLock", "Nearest", "PerProcess", "Place", "Sort", "Traits",
     "columns", "document_id", "document_of", "root", "translating",
 ]  # fmt: skip

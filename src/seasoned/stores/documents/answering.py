@@ -12,9 +12,10 @@ from typing import Final
 from seasoned.arms import Ranked, Wanted, in_arrays, rank
 from seasoned.errors import InvalidInput
 from seasoned.index import ScopeIndex
-from seasoned.query import Order, Page, Query, cursor_number, matches
+from seasoned.query import Order, Page, Query, cursor_number
 from seasoned.ranking import DEFAULT as DEFAULT_BLEND
-from seasoned.records import Hit, Key, Record, to_micros
+from seasoned.records import Hit, Key
+from seasoned.stores import embedded
 from seasoned.stores.documents.coding import Stored, key_of
 from seasoned.stores.documents.mirror import Mirror, MirrorRows
 from seasoned.text import Analyser
@@ -27,18 +28,7 @@ Position = tuple[int, str]
 
 def answers(stored: Stored, query: Query, now: int) -> bool:
     """Tell whether a record answers a query, whatever the words and the vector."""
-    record = stored.hit.record
-    return (
-        (not query.kinds or record.key.kind in query.kinds)
-        and (query.expired or not _expired(record, now))
-        and (query.source is None or query.source in record.sources)
-        and (query.lacking is None or (record.text.strip() != "" and query.lacking not in stored.vectors))
-        and matches(query.where, record)
-    )
-
-
-def _expired(record: Record, now: int) -> bool:
-    return record.until is not None and to_micros(record.until) <= now
+    return embedded.answers(stored.hit.record, stored.vectors, query, now)
 
 
 def answering(mirror: Mirror, query: Query, now: int) -> Iterator[Stored]:
@@ -112,10 +102,10 @@ def changed(mirror: Mirror, query: Query, now: int) -> Page:
 
 
 def damaged(mirror: Mirror, query: Query) -> list[tuple[Key, str]]:
-    """Return the keys of damaged records that might have answered, each with what is wrong."""
+    """Return the keys of records that might have answered and cannot be read, or not yet, each with what is wrong."""
     return [
-        (key_of(document), f"corrupt: {why}")
-        for (kind, _), (document, why) in mirror.damaged.items()
+        (key_of(document), f"{'corrupt' if document.whole else 'late'}: {why}")
+        for (kind, _), (document, why) in mirror.unreadable()
         if not query.kinds or kind in query.kinds
     ]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from seasoned.errors import StoreCorrupt
+from seasoned.errors import StoreBusy, StoreCorrupt
 from seasoned.ports import Vectors
 from seasoned.records import JSON, Hit, Key, Scope, from_micros, to_micros, trusted_key, trusted_record
 from seasoned.stores.documents.ports import Document, Sort, document_id
@@ -21,10 +20,13 @@ Given = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A record as a store knows it; `vectors` are float32 bytes by the fingerprint of their space."""
+    """A record as a store knows it; `vectors` are float32 bytes by the fingerprint of their space.
+
+    In a copy they are empty bytes once the index holds them.
+    """
 
     hit: Hit
-    vectors: Mapping[str, bytes]
+    vectors: dict[str, bytes]
     given: Given = frozenset()
 
 
@@ -64,14 +66,22 @@ def decode(document: Document) -> Stored:
     """Return the record of a document.
 
     Raises:
+        StoreBusy: the engine does not show it whole yet.
         StoreCorrupt: it is not what was written.
     """
+    check_whole(document)
     try:
         return _decoded(document)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise StoreCorrupt(
             f"{document.kind} {document.name!r} cannot be read: {error}; forget it, or restore it from an export"
         ) from error
+
+
+def check_whole(document: Document) -> None:
+    """Raise `StoreBusy` where the engine does not show a document whole yet."""
+    if not document.whole:
+        raise StoreBusy(f"{document.kind} {document.name!r} is not shown whole yet; ask again, or forget it")
 
 
 def _decoded(document: Document) -> Stored:
@@ -122,10 +132,10 @@ def _floats(name: str, data: str) -> bytes:
 
 
 def spaces(document: Document) -> int:
-    """Return how many vector spaces a record has vectors in, 0 of a damaged one."""
+    """Return how many vector spaces a record has vectors in, 0 of one that cannot be read."""
     try:
         return len(decode(document).vectors)
-    except StoreCorrupt:
+    except (StoreBusy, StoreCorrupt):
         return 0
 
 

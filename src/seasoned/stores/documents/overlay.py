@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
+from typing import Final
 
 from seasoned.stores.documents.ports import Document, Documents, Place, Sort, Traits
+from seasoned.stores.documents.processes import ForkLock
+
+WAITING_BYTES: Final = 64_000_000
+"""About how much of what was written is held before the engine is asked what it shows by now."""
+
+DELETED: Final = 10_000
+"""How many deletions are remembered; those of longest ago go first."""
+
+_OVERHEAD: Final = 1_000
 
 
 class Overlaid:
     """Holds what was written through it until the engine shows it (a document of that `seq` or a later one).
 
     What other processes wrote is seen when the engine shows it. What was deleted is hidden for as long as the engine
-    shows the deleted state.
+    shows the deleted state. Beyond `waiting_bytes` each write also reads some of what waits longest, so that a bulk
+    load is held only for as long as the engine is late.
     """
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: Documents, waiting_bytes: int = WAITING_BYTES) -> None:
         self._documents = documents
-        self._lock = threading.Lock()
-        self._waiting: dict[Place, Document] = {}
-        self._deleted: dict[Place, int] = {}
+        self._waiting_bytes = waiting_bytes
+        self._lock = ForkLock()
+        self._waiting: OrderedDict[Place, Document] = OrderedDict()
+        self._bytes = 0
+        self._deleted: OrderedDict[Place, int] = OrderedDict()
 
     @property
     def traits(self) -> Traits:
         """Those of the engine: `fresh` stays false, since other processes are seen late."""
         return self._documents.traits
+
+    @property
+    def held(self) -> int:
+        """About how many bytes wait to be shown."""
+        return self._bytes
 
     def put(self, documents: Sequence[Document]) -> None:
         """Write, and remember until the engine shows it."""
@@ -33,8 +51,22 @@ class Overlaid:
         with self._lock:
             for document in documents:
                 place = document.partition, document.id
+                self._pop(place)
                 self._waiting[place] = document
+                self._bytes += _size(document)
                 self._deleted.pop(place, None)
+        if self._bytes > self._waiting_bytes:
+            self._confirm()
+
+    def _confirm(self) -> None:
+        """Read what waits longest; what is not shown yet waits behind the rest."""
+        with self._lock:
+            oldest = list(islice(self._waiting, self.traits.batch))
+        self.get(oldest)
+        with self._lock:
+            for place in oldest:
+                if place in self._waiting:
+                    self._waiting.move_to_end(place)
 
     def get(self, places: Sequence[Place]) -> list[Document]:
         """Return each in its newest known state."""
@@ -48,8 +80,10 @@ class Overlaid:
         self._documents.delete(places)
         with self._lock:
             for place in places:
-                waited = self._waiting.pop(place, None)
+                waited = self._pop(place)
                 self._deleted[place] = max(known.get(place, 0), 0 if waited is None else waited.seq)
+            while len(self._deleted) > DELETED:
+                self._deleted.popitem(last=False)
 
     def scan(self, partition: str, after: int = 0) -> Iterator[Document]:
         """Yield each in its newest known state, those that the engine does not show yet included."""
@@ -85,8 +119,18 @@ class Overlaid:
             waiting, deleted = self._waiting.get(place), self._deleted.get(place)
             if waiting is not None and (shown is None or shown.seq < waiting.seq):
                 return waiting
-            self._waiting.pop(place, None)
+            self._pop(place)
             if shown is None or (deleted is not None and shown.seq <= deleted):
                 return None
             self._deleted.pop(place, None)
             return shown
+
+    def _pop(self, place: Place) -> Document | None:
+        found = self._waiting.pop(place, None)
+        if found is not None:
+            self._bytes -= _size(found)
+        return found
+
+
+def _size(document: Document) -> int:
+    return _OVERHEAD + len(document.body) + len(document.vectors)

@@ -17,7 +17,8 @@ class Parted:
     """Splits `body` and `vectors` over documents of sort `part` where they are longer than `traits.chars`.
 
     The parts are written before the document that names them, and their ids hold its `seq`, so a reader finds the old
-    state whole or the new one. Parts of an earlier state are deleted after the new one stands.
+    state whole or the new one. Parts of an earlier state are deleted after the new one stands; a reader that misses
+    some reads again what names them. Where the engine shows writes late, what still lacks parts is not `whole`.
     """
 
     def __init__(self, documents: Documents) -> None:
@@ -87,20 +88,34 @@ class Parted:
 
     def _joined(self, documents: Iterable[Document]) -> Iterator[Document]:
         for document in documents:
-            yield self._whole(document)
+            whole = self._whole(document)
+            if whole is not None:
+                yield whole
 
-    def _whole(self, document: Document) -> Document:
-        places = _parts_of(document)
-        found: dict[str, str] = {}
-        for some in batches(places, self._documents.traits.batch):
-            found |= {part.id: part.body for part in self._documents.get(some)}
-        if len(found) < len(places):
-            return replace(document, body="")  # reading the record says that it is damaged
-        content = "".join(found[name] for _, name in places) if places else document.body.removeprefix(_WHOLE)
+    def _whole(self, document: Document) -> Document | None:
+        """Return a document with its content, or what stands in its place by now; None where nothing does."""
+        content = self._content(document)
+        while content is None:
+            again = self._documents.get([(document.partition, document.id)])
+            if not again:
+                return None
+            if again[0].seq == document.seq:  # reading the record says that it is damaged, or not whole yet
+                return replace(document, body="", whole=self._documents.traits.fresh)
+            document, content = again[0], self._content(again[0])
         if not content:
             return document
         body, vectors = _unpacked(content)
         return replace(document, body=body, vectors=vectors)
+
+    def _content(self, document: Document) -> str | None:
+        """Return what a document holds, "" for nothing; None where parts are missing."""
+        places = _parts_of(document)
+        if not places:
+            return document.body.removeprefix(_WHOLE)
+        found: dict[str, str] = {}
+        for some in batches(places, self._documents.traits.batch):
+            found |= {part.id: part.body for part in self._documents.get(some)}
+        return None if len(found) < len(places) else "".join(found[name] for _, name in places)
 
 
 def _pieces(content: str, bound: int) -> list[str]:

@@ -14,6 +14,9 @@ from seasoned.errors import SeasonedError, StoreCorrupt, StoreError
 
 _NAMES = uuid5(NAMESPACE_URL, "tag:seasoned:documents")
 
+SETTLE_US: Final = 60_000_000
+"""How long (µs) an engine that shows writes late may take, the difference of the writers' clocks included."""
+
 
 class Sort(StrEnum):
     """What a document is."""
@@ -38,6 +41,7 @@ class Document:
 
     `was` is not stored: it is the `seq` of the document that this one takes the place of, 0 where there was none. An
     engine that can write under that condition does so, and raises `StoreBusy` where another process was quicker.
+    `whole` is not stored either: false says that the engine does not show every part of a long document yet.
     """
 
     id: str
@@ -51,6 +55,7 @@ class Document:
     body: str = ""
     vectors: str = ""
     was: int = field(default=0, compare=False)
+    whole: bool = field(default=True, compare=False)
 
 
 def document_id(partition: str, sort: Sort, kind: str = "", name: str = "") -> str:
@@ -75,7 +80,8 @@ class Traits:
     `engine` is its name. `place` names where the data lies, the same for every object that reaches it, such as the
     server's URL with the collection: writers of one place in this process take turns. `batch` is how many documents
     one `put`, `get` or `delete` takes (2 or more). `durable`: what `put` returned from survives the process. `fresh`:
-    it reads its own writes at once. `exclusive`: no other process can write there, so that versions are compared for
+    it reads its own writes at once; one that does not shows
+    every write within `SETTLE_US`. `exclusive`: no other process can write there, so that versions are compared for
     sure. `chars` bounds `body` and `vectors` of one document in bytes of UTF-8, together; None for no bound.
     """
 

@@ -17,10 +17,12 @@ from seasoned.records import JSON, Hit, Key, Scope, to_micros
 from seasoned.stores.documents import answering
 from seasoned.stores.documents.candidates import READ_WHOLE, Nearest, fits, searched
 from seasoned.stores.documents.coding import decode, spaces
-from seasoned.stores.documents.mirror import Mirror, MirrorRows, Mirrors
+from seasoned.stores.documents.mirror import Mirror, MirrorRows
+from seasoned.stores.documents.mirrors import Mirrors
 from seasoned.stores.documents.overlay import Overlaid
 from seasoned.stores.documents.parts import Parted
 from seasoned.stores.documents.ports import Document, Documents, Place, Sort, batches, document_id
+from seasoned.stores.documents.processes import ForkLock
 from seasoned.stores.documents.writing import Planning, key_of_change, place_of
 from seasoned.stores.embedded import CACHE_BYTES, merged
 from seasoned.text import DEFAULT as DEFAULT_ANALYSER
@@ -44,8 +46,8 @@ class _Lock:
         self.lock = threading.RLock()
 
 
-_PLACES: WeakValueDictionary[str, _Lock] = WeakValueDictionary()
-_PLACES_LOCK = threading.Lock()
+_PLACES: Final[WeakValueDictionary[str, _Lock]] = WeakValueDictionary()
+_PLACES_LOCK: Final = ForkLock()
 
 
 def _lock_of(place: str) -> _Lock:
@@ -75,8 +77,8 @@ class DocumentStore:
         read_whole: int = READ_WHOLE,
     ) -> None:
         traits = documents.traits
-        whole = documents if traits.chars is None else Parted(documents)
-        self._documents: Documents = whole if traits.fresh else Overlaid(whole)
+        shown = documents if traits.fresh else Overlaid(documents)  # below the parts, which may be shown late too
+        self._documents: Documents = shown if traits.chars is None else Parted(shown)
         self._traits = traits
         self._clock = clock or SystemClock()
         self._analyser = analyser
@@ -187,8 +189,9 @@ class DocumentStore:
         self._writing.lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Start with locks and copies of its own."""
+        """Start with locks and copies of its own, and look again at what a crash may have left."""
         self._writing.lock = threading.RLock()
+        self._recovered.clear()
         self._mirrors = Mirrors(self._mirrors.cache_bytes)
 
     def _check_open(self) -> None:
@@ -331,7 +334,7 @@ class DocumentStore:
                 name: one.hit for name, one in fresh.records.items()
             }
         scope = Scope.decode(partition)
-        found = [Finding("record", why) for _, why in fresh.damaged.values()]
+        found = [Finding("record", why) for _, (_, why) in fresh.unreadable()]
         if not same:
             found.append(Finding("copy", f"the copy of {scope} differs from the engine; rebuild"))
         if held != made.canonical():

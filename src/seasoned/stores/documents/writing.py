@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seasoned.credits import credited_data
-from seasoned.errors import NotFound, StoreCorrupt, WrongType
+from seasoned.errors import NotFound, StoreBusy, StoreCorrupt, WrongType
 from seasoned.ports import Change, Credit, Put, Remove
 from seasoned.records import Hit, Key, Record, finite, from_micros, to_micros
-from seasoned.stores.documents.coding import Given, Stored, decode, encode, gone, packed
+from seasoned.stores.documents.coding import Given, Stored, check_whole, decode, encode, gone, packed
 from seasoned.stores.documents.ports import Document, Place, Sort, document_id
 from seasoned.versions import check_version
 
@@ -60,6 +60,7 @@ class Planning:
 
         Raises:
             Conflict, NotFound, InvalidInput: a change cannot be made, so nothing is to be written.
+        StoreBusy: a record that it would change is not shown whole yet.
         """
         done = [self._one(change) for change in changes]
         self._close()
@@ -79,6 +80,8 @@ class Planning:
         found = self._found(place)
         check_version(put.record.key, put.expect, None if found is None else found.version)
         old = None if found is None else self._stored(found)
+        if found is not None:
+            check_whole(found)  # its credits must not be lost, as those of a damaged one are
         kept = old is not None and old.hit.text == put.record.text
         vectors = dict(old.vectors) if old is not None and kept else {}
         if put.vectors is not None:
@@ -92,7 +95,7 @@ class Planning:
         seq = self._next_seq(place[0])
         order = self._next_order(place[0]) if old is None else old.order
         hit = Hit(record=replace(record, version=version), order=order, seq=seq, written=from_micros(self._now))
-        self._stage(place, encode(Stored(hit=hit, vectors=vectors, given=given)))
+        self._stage(place, encode(Stored(hit=hit, vectors=dict(vectors), given=given)))
         return version, seq
 
     def _credit(self, credit: Credit) -> tuple[int, int]:
@@ -128,12 +131,12 @@ class Planning:
         return until is not None and to_micros(until) <= self._now
 
     def _stored(self, document: Document) -> Stored | None:
-        """Return the record of a document, None of a damaged one."""
+        """Return the record of a document, None of one that cannot be read."""
         name = document.id, document.seq
         if name not in self._read:
             try:
                 self._read[name] = decode(document)
-            except StoreCorrupt:
+            except (StoreBusy, StoreCorrupt):
                 self._read[name] = None
         return self._read[name]
 

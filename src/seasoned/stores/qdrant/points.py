@@ -7,7 +7,7 @@ from typing import Final
 
 from seasoned.errors import StoreBusy
 from seasoned.stores.documents import Document, Place, Sort, Traits, columns, document_of, root
-from seasoned.stores.qdrant.client import Opened, UnexpectedResponse, models
+from seasoned.stores.qdrant.client import Opened, QdrantClient, UnexpectedResponse, models
 
 BATCH: Final = 256
 """How many points one request writes or reads by id."""
@@ -26,7 +26,6 @@ class QdrantDocuments:
 
     def __init__(self, opened: Opened, collection: str) -> None:
         self._opened = opened
-        self._client = opened.client
         self._collection = collection
         self.traits = Traits(
             engine="qdrant",
@@ -40,6 +39,10 @@ class QdrantDocuments:
                 self._create()
             if not opened.local:
                 self._index()
+
+    @property
+    def _client(self) -> QdrantClient:
+        return self._opened.client
 
     def put(self, documents: Sequence[Document]) -> None:
         """Write points in requests of bounded size; where others can write too, under a condition and read back."""
