@@ -32,6 +32,7 @@ test-engines: $(READY)  ## run the tests of engines that are slow to start or to
 peers: $(READY)  ## run the test suites of other projects against ours; fetches them by package name
 	@$(BIN)/python -m tests.peers.langgraph_store
 	@$(BIN)/python -m tests.peers.langchain_agents
+	@$(BIN)/python -m tests.peers.openai_sessions
 
 check: format lint types imports test  ## everything that must hold before a commit
 

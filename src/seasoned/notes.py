@@ -25,6 +25,7 @@ LAYERS: Final = (
     *("decision", "trajectory", "feedback"),
     "entry",
     "langgraph_item",
+    "openai_item",
 )
 """Kinds that the four memories and the integrations write, and that a person reads."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from seasoned.cli import adapt, demo, experience, playbook, reading, runs, writing
+from seasoned.cli import adapt, demo, experience, mcp, playbook, reading, runs, writing
 from seasoned.cli.shell import AsJson, Db, Debug, EmbedderName, ScopeParts, command, options_of, prepare_streams
 
 EPILOG = (
@@ -44,6 +44,7 @@ _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "decisions": experience.decisions,
     "feedback": experience.feedback,
     "adapt": adapt.adapt,
+    "mcp": mcp.mcp,
     "demo": demo.demo,
 }
 for name, function in _COMMANDS.items():
