@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seasoned.ports import Applied, Change
@@ -70,6 +70,7 @@ REWARDS = st.lists(st.sampled_from([-2.0, -1.0, 1.0, 2.0, 5.0]), min_size=TURNS 
 
 
 @settings(max_examples=60)
+@example(rewards=[-2.0] * (TURNS + 1), kills={58})  # dies between the atoms and the episode that are due at one turn
 @given(rewards=REWARDS, kills=st.sets(st.integers(0, 3 * TURNS - 1), max_size=6))
 def test_a_process_killed_anywhere_leaves_the_same_atoms_and_episodes(rewards, kills):
     """It dies before any of its calls and is started again on the same store: nothing differs from an unbroken run."""

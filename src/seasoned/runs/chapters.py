@@ -14,9 +14,10 @@ from seasoned.runs.episodes import Material, Written
 from seasoned.runs.extraction import MAX_SOURCES
 from seasoned.runs.live import Live
 from seasoned.runs.models import EpisodePromptContext, L2Episode, TurnRecord
+from seasoned.runs.policy import RunPolicy
 from seasoned.runs.protocols import EpisodeClassifier
 from seasoned.runs.reading import atoms_by_id, episodes_before, turns_by_number
-from seasoned.runs.rows import Before, Ids, StoredEpisode, StoredTurn, episode_row
+from seasoned.runs.rows import Before, Ids, StoredAtom, StoredEpisode, StoredTurn, episode_row
 
 VERB: Final = "update_episode"
 
@@ -41,7 +42,7 @@ class Chapter:
         return self.turns[-1].turn.turn
 
 
-def chapter(live: Live, upto: int, classifier: EpisodeClassifier, most_episodes: int) -> Chapter | str | None:
+def chapter(live: Live, upto: int, classifier: EpisodeClassifier, policy: RunPolicy) -> Chapter | str | None:
     """Return what the next episode is written from; a text says why it cannot be; None where there is nothing."""
     store, ids = live.place.store, live.head.ids
     numbers = live.after(live.head.covered, upto, MAX_READ)
@@ -54,10 +55,16 @@ def chapter(live: Live, upto: int, classifier: EpisodeClassifier, most_episodes:
     if isinstance(context, str):
         return context
     end = upto if len(numbers) < MAX_READ else numbers[-1]
-    atoms = atoms_by_id(store, ids, live.head.since)
-    earlier = [each.episode for each in episodes_before(store, ids, live.head.episodes, most_episodes - 1)]
+    atoms = [each for each in atoms_by_id(store, ids, live.head.since) if _was_known(each, end, live.last, policy)]
+    earlier = [each.episode for each in episodes_before(store, ids, live.head.episodes, policy.max_episodes - 1)]
     material = Material(context, shown, end, atoms, current.episode if current else None, earlier)
     return Chapter(ids, material, turns, end)
+
+
+def _was_known(atom: StoredAtom, end: int, last: int, policy: RunPolicy) -> bool:
+    """Tell whether an atom was there when the run stood at `end`: a late episode reads what it would have read then."""
+    every = policy.extract_every
+    return end >= last or (max(atom.atom.turn - 1, 0) // every + 1) * every <= end
 
 
 def _context(classifier: EpisodeClassifier, turns: list[TurnRecord], before: int) -> EpisodePromptContext | str:

@@ -205,7 +205,7 @@ class RunMemory(StoredRuns):
             if live is None or self._writing:
                 return None
             upto = live.upto(turn, max(live.head.covered, live.head.tried), self.policy.episode_every)
-            made = chapters.chapter(live, upto, self._episodes, self.policy.max_episodes) if upto is not None else None
+            made = chapters.chapter(live, upto, self._episodes, self.policy) if upto is not None else None
             if isinstance(made, str):
                 reason = made
                 self._guarded(lambda: chapters.fail(live, upto or turn, reason))
@@ -320,9 +320,9 @@ class RunMemory(StoredRuns):
         """Read what no window and no episode has read yet."""
         self._extract(live, live.last, sys.maxsize)
         while live.after(live.head.covered, live.last, 1):
-            chapter = chapters.chapter(live, live.last, self._episodes, self.policy.max_episodes)
+            chapter = chapters.chapter(live, live.last, self._episodes, self.policy)
             if isinstance(chapter, str):
-                chapter = chapters.chapter(live, live.last, TrendClassifier(), self.policy.max_episodes)
+                chapter = chapters.chapter(live, live.last, TrendClassifier(), self.policy)
             if chapter is None or isinstance(chapter, str):
                 return
             made = chapter
