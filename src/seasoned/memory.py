@@ -30,6 +30,7 @@ from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep,
 from seasoned.query import Query
 from seasoned.ranking import Blend
 from seasoned.records import JSON, Scope
+from seasoned.redaction import RedactingEmbedder, RedactionPolicy, Redactor, redacting_store
 from seasoned.reembedding import reembed
 from seasoned.runs import RunMemory
 from seasoned.runs.profiles import safe_id
@@ -58,7 +59,8 @@ class Memory(ScopedRecords):
     is installed: all-MiniLM-L6-v2, a static table, else words alone), "hashing", "static", "minilm", an embedder, a
     LangChain `Embeddings` or a callable. `durability` "full" survives a power cut, "normal" a killed process.
     `language` is the Snowball stemmer for words in Latin script. `policy` says how conversations become contexts,
-    `blend` how the arms of search are fused. One memory may be shared by threads; after `close` every verb raises
+    `blend` how the arms of search are fused. With `redaction`, secrets and personal data are replaced before anything
+    is stored, indexed, embedded or sent. One memory may be shared by threads; after `close` every verb raises
     `StoreClosed`.
 
     Raises:
@@ -77,17 +79,21 @@ class Memory(ScopedRecords):
         language: str = "english",
         policy: ConversationPolicy | None = None,
         blend: Blend | None = None,
+        redaction: RedactionPolicy | Redactor | None = None,
         clock: Clock | None = None,
         ids: IdSource = new_id,
     ) -> None:
         checked = Scope(scope)
+        redactor = redaction if redaction is None or isinstance(redaction, Redactor) else Redactor(redaction)
         space = resolve(embedder)
         check_type(policy, ConversationPolicy, "policy")
         check_type(blend, Blend, "blend")
         self._clock = clock or SystemClock()
         store = open_store(location, durability=durability, clock=self._clock, analyser=Analyser(language))
         self._owns_store = store is not location
-        self._assemble(store, checked, Searcher(store, space, blend), policy or ConversationPolicy(), ids)
+        if redactor is not None:
+            store, space = redacting_store(store, redactor), RedactingEmbedder(space, redactor)
+        self._assemble(store, checked, Searcher(store, space, blend, redactor), policy or ConversationPolicy(), ids)
         self._say_what_lacks_vectors()
 
     def _assemble(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, TypeVar
 
+from seasoned.asking import Flow
 from seasoned.embedders import embed_checked
 from seasoned.errors import EmbeddingError, InvalidInput, WrongType
 from seasoned.ports import Embedder, Store, Vectors
 from seasoned.query import Filter, Query, checked_k
 from seasoned.ranking import Blend
-from seasoned.records import Hit, Scope, clean_text
+from seasoned.records import Hit, Record, Scope, clean_text
+from seasoned.redaction import Redactor, redacted_flow
 from seasoned.text import chunks, words
 
 CHUNK_CHARS: Final = 1_000
@@ -26,6 +28,8 @@ MAX_QUERY_CHARS: Final = 100_000
 
 _LOG: Final = logging.getLogger("seasoned.search")
 
+T = TypeVar("T")
+
 
 class Hits(list[Hit]):
     """Hits, best first, and `degraded`: what could not be used for them, such as "dense: …"; () where all went well."""
@@ -38,13 +42,29 @@ class Hits(list[Hit]):
 class Searcher:
     """Embeds what is stored and what is asked, and puts the query to a store.
 
-    An embedder of weight 0 adds nothing to words, so nothing is embedded with it.
+    An embedder of weight 0 adds nothing to words, so nothing is embedded with it. With a redactor, which is that of the
+    store and the embedder, texts are redacted before they are cut in pieces, so that nothing hides behind a cut.
     """
 
-    def __init__(self, store: Store, embedder: Embedder, blend: Blend | None = None) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder, blend: Blend | None = None, redactor: Redactor | None = None
+    ) -> None:
         self.store = store
         self.embedder = embedder
         self.blend = blend
+        self._redactor = redactor
+
+    def clear(self, text: str, scope: Scope | None = None) -> str:
+        """Return a text as it will stand in a new record of the scope: what is there is compared with this."""
+        return text if self._redactor is None else self._redactor.text(text, scope)
+
+    def stored(self, record: Record) -> Record:
+        """Return a record as it will be stored."""
+        return record if self._redactor is None else self._redactor.record(record)
+
+    def guarded(self, flow: Flow[T]) -> Flow[T]:
+        """Return a flow that shows a model nothing that may not be stored."""
+        return flow if self._redactor is None else redacted_flow(flow, self._redactor)
 
     @property
     def space(self) -> str | None:
@@ -80,7 +100,8 @@ class Searcher:
         Raises:
             EmbeddingError: the embedder failed.
         """
-        pieces = [chunks(text, CHUNK_CHARS)[:MAX_CHUNKS] if text.strip() else [] for text in texts]
+        clear = [self.clear(text) for text in texts]
+        pieces = [chunks(text, CHUNK_CHARS)[:MAX_CHUNKS] if text.strip() else [] for text in clear]
         rows = embed_checked(self.embedder, list(chain.from_iterable(pieces)))
         fingerprint, start, made = self.embedder.fingerprint, 0, list[Vectors | None]()
         for parts in pieces:
@@ -126,7 +147,7 @@ class Searcher:
     def _query_vector(self, query: str) -> tuple[Vectors | None, str | None]:
         if not self.dense:
             return None, None
-        made, failed = self.vectors([chunks(query.strip(), CHUNK_CHARS)[0]])
+        made, failed = self.vectors([chunks(self.clear(query).strip(), CHUNK_CHARS)[0]])
         return made[0], failed
 
 

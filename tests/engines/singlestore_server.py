@@ -20,7 +20,7 @@ from mysql_mimic.server import MysqlServer
 from mysql_mimic.session import BaseSession
 from mysql_mimic.variables import GlobalVariables, SessionVariables
 
-LITERAL = re.compile(r"'((?:[^'\\]|\\.|'')*)'|(?<![\w`])(-?\d+(?:\.\d+)?)(?![\w`])|\b(NULL)\b", re.DOTALL)
+LITERAL = re.compile(r"'((?:[^'\\]|\\.|'')*)'|(?<![\w`])(-?\d+(?:\.\d+)?)(?![\w`])|(?<!`)\b(NULL)\b(?!`)", re.DOTALL)
 ESCAPED = {"0": "\0", "n": "\n", "r": "\r", "t": "\t", "b": "\b", "Z": "\x1a"}
 
 _T, _N, _Q = r"`(\w+)`", r"\w+", r"\?"

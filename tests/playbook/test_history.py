@@ -375,6 +375,23 @@ def test_changes_that_came_in_with_a_bundle_are_no_changes_of_the_playbook_that_
         assert {entry.content for entry in p.entries()} == {"ours 0", "ours 1", "ours 2", "theirs 2", "theirs 3"}
 
 
+def test_how_far_another_playbook_is_refined_says_nothing_of_the_one_that_was_there(tmp_path):
+    """A bundle brings it along; what was there is compared all the same."""
+    with Memory(tmp_path / "a.db", scope=("acme",), embedder="hashing") as memory:
+        for number in range(4):
+            memory.playbook.add(f"theirs {number}", id=f"theirs-{number}")
+        memory.playbook.refine()
+        memory.export(tmp_path / "all.jsonl")
+    with Memory(tmp_path / "b.db", scope=("acme",), embedder="hashing") as memory:
+        p = memory.playbook
+        text = "Always retry a failed call of the index with a pause before you give up, and log each of the tries"
+        p.apply([Add(content=f"{text} quickly.", id="ours-1"), Add(content=f"{text} fully.", id="ours-2")])
+        memory.import_(tmp_path / "all.jsonl")
+        p.add("something else")
+        p.refine()
+        assert p.resolve("ours-2") == "ours-1"
+
+
 NAMES = st.sampled_from(["a-00001", "b-00002", "c", "d", "oth-00003", "nobody"])
 CONTENTS = st.sampled_from(["one", "two", "three"])
 DELTAS = st.one_of(

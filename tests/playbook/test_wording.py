@@ -52,6 +52,11 @@ def reply(text: object, texts: tuple[str, ...] = PAIR):
             "Ask the phone app who a friend is. It has the newest addresses.",
             "Ask the phone app who a friend is. Never guess it from a name. It has the newest addresses.",
         ),
+        (
+            "Always validate/check input before calling the tool",
+            "Always check/inspect input before calling the tool",
+            "Always validate/check/inspect input before calling the tool",
+        ),
         ("先查余额再付款。", "先查余额再付款。要写备注。", "先查余额再付款。要写备注。"),
     ],
 )
@@ -65,6 +70,8 @@ def test_one_text_says_what_both_say(head, other, text):
     [
         ("Retry 3 times.", "Retry 5 times.", "the numbers differ: 3 against 5"),
         ("Retry three times.", "Retry 5 times.", "the numbers differ: 3 against 5"),
+        ("Use 2 retries and 2 workers.", "Use 2 retries and 3 workers.", "the numbers differ: 2 against 3"),
+        ("Use 2 retries and 3 workers.", "Use 3 retries and 3 workers.", "the numbers differ: 2 against 3"),
         ("Wait 30s for it.", "Wait 30m for it.", "the numbers differ: 30s against 30m"),
         ("List them with `show_a`.", "List them with `show_b`.", "the names differ: show_a against show_b"),
         ("List them with show_a_b.", "List them with show_a.c", "the names differ: show_a_b against show_a.c"),

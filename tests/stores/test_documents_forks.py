@@ -74,8 +74,16 @@ store.close()
 """
 
 CLIENTS = """
-from seasoned.stores.documents import PerProcess
+from seasoned.stores.documents import ForkLock, PerProcess
 made = []
+lock, taken, stop = ForkLock(), threading.Event(), threading.Event()
+def hold():
+    with lock:
+        taken.set()
+        stop.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+taken.wait()
 def connect():
     made.append(object())
     return made[-1]
@@ -84,11 +92,15 @@ mine = here.client
 def work():
     if here.own() is not None or here.client is mine or here.client is not here.own() or len(made) != 2:
         return False
+    with lock:
+        pass
     try:
         return only.client and False
     except StoreError:
         return only.own() is None
 forked(work)
+stop.set()
+holder.join()
 assert here.client is mine and here.own() is mine and only.client == "file"
 """
 

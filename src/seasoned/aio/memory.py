@@ -19,6 +19,7 @@ from seasoned.memory import DEFAULT_SCOPE, Memory
 from seasoned.ports import Clock, IdSource, Store, new_id
 from seasoned.ranking import Blend
 from seasoned.records import Scope
+from seasoned.redaction import RedactionPolicy, Redactor
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.transfer.bundle import Progress
 from seasoned.transfer.copying import Copied
@@ -50,6 +51,7 @@ class AsyncMemory(Shell[Memory]):
         language: str = "english",
         policy: ConversationPolicy | None = None,
         blend: Blend | None = None,
+        redaction: RedactionPolicy | Redactor | None = None,
         clock: Clock | None = None,
         ids: IdSource = new_id,
     ) -> None:
@@ -63,6 +65,7 @@ class AsyncMemory(Shell[Memory]):
             language=language,
             policy=policy,
             blend=blend,
+            redaction=redaction,
             clock=clock,
             ids=ids,
         )

@@ -292,7 +292,8 @@ class ConversationMemory:
             turns = [turn for turn in kept.turns if turn.id in outside and turn.order > done]
         before = old.text if old else ""
         if with_model:
-            made = yield from condense(before, turns, policy.summary_tokens, policy.summary_read_tokens)
+            asking = condense(before, turns, policy.summary_tokens, policy.summary_read_tokens)
+            made = yield from self._searcher.guarded(asking)
         else:
             made = pick(before, turns, policy.summary_tokens)
         if made.covered and made.text and not self._summaries.write(name, old, made.text, turns[: made.covered]):

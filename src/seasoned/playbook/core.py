@@ -112,6 +112,10 @@ class Core:
         with self._view.lock:
             return self._looked().resolve(id)
 
+    def has_change(self, number: int) -> bool:
+        """Tell whether a number is that of a change of this playbook, and of none that came in with a bundle."""
+        return self._looked().head.has(number)
+
     def knows(self, by: str) -> bool:
         """Tell whether a change was applied by this name."""
         keys = (by_key(self.scope, checked_id(by, "by")),)
@@ -266,7 +270,7 @@ class Core:
         """Try once; return None where another writer came first."""
         with self._view.lock:
             view = self._looked()
-            draft = Draft(view, self.clock.now())
+            draft = Draft(view, self.clock.now(), lambda text: self.searcher.clear(text, self.scope))
             effects, steps = tuple(work(draft)), draft.steps()
             if by and self.knows(by):
                 return Changed(number=view.number, effects=_again(effects, by, view), duplicate=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from seasoned.playbook.deltas import Step
@@ -10,10 +12,14 @@ from seasoned.playbook.view import Same, View, same, unversioned
 
 
 class Draft:
-    """The entries as they would be; the view below it stays as it is."""
+    """The entries as they would be; the view below it stays as it is.
 
-    def __init__(self, view: View, now: datetime) -> None:
+    `clear` is what storing makes of a content: what is compared and written went through it.
+    """
+
+    def __init__(self, view: View, now: datetime, clear: Callable[[str], str] = str) -> None:
         self._view = view
+        self._clear = clear
         self._after: dict[str, Entry | None] = {}
         self._aliases: dict[str, str] = {}
         self._same: dict[Same, list[str]] = {}
@@ -42,6 +48,8 @@ class Draft:
 
     def alike(self, advice: Same) -> Entry | None:
         """Return the first entry with the same advice."""
+        section, content, outcome = advice
+        advice = (section, self._clear(content), outcome)
         for name in (*self._view.same.get(advice, ()), *self._same.get(advice, ())):
             entry = self.entry(name)
             if entry is not None and same(entry) == advice:
@@ -50,6 +58,8 @@ class Draft:
 
     def put(self, entry: Entry) -> None:
         """Write an entry."""
+        content = self._clear(entry.content)
+        entry = entry if content == entry.content else replace(entry, content=content)
         self._after[entry.id] = entry
         self.ids = max(self.ids, number_of(entry.id))
         self._same.setdefault(same(entry), []).append(entry.id)

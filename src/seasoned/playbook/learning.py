@@ -99,8 +99,10 @@ def learn(
     if core.knows(name):
         return Learned(changed=Changed(number=core.number, duplicate=True))
     entries, tally = core.entries(), _Tally()
-    reflection = yield from _reflected(lambda: reflect(trace, list(entries)), trace, tally)
-    curated = yield from _curated(lambda: curate(reflection, list(entries), trace), reflection, trace, tally)
+    guarded = core.searcher.guarded
+    reflection = yield from guarded(_reflected(lambda: reflect(trace, list(entries)), trace, tally))
+    curating = _curated(lambda: curate(reflection, list(entries), trace), reflection, trace, tally)
+    curated = yield from guarded(curating)
     lesson = _Lesson(trace=trace, name=name, seen=entries, reflection=reflection, curated=curated)
     return replace(_applied(core, lesson), calls=tally.calls)
 

@@ -148,6 +148,10 @@ def _turned(left: Sentence | None, right: Sentence) -> str | None:
         return f"opposites: {opposite}"
     if Counter(left.terms) == Counter(right.terms) and left.terms != right.terms:
         return "the same words in another order"
+    mine, theirs = Counter(left.numbers), Counter(right.numbers)
+    only, others = mine - theirs, theirs - mine
+    if only and others:
+        return f"the numbers differ: {_listed(only)} against {_listed(others)}"
     return _apart([left], [right])
 
 

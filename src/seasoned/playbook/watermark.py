@@ -31,7 +31,8 @@ class Mark:
 
     def holds(self, core: Core, number: int, threshold: float) -> bool:
         """Tell whether what it stands for, of a playbook at this change, was compared as it would be now."""
-        return self.number <= number and self.space == _space(core) and self.threshold <= threshold
+        known = self.number <= number and (self.number == 0 or core.has_change(self.number))
+        return known and self.space == _space(core) and self.threshold <= threshold
 
     def record(self, core: Core) -> Record:
         """Return its record."""

@@ -132,7 +132,9 @@ def _both(mine: str, theirs: str) -> str:
     edges, inner = _EDGE.match(mine), _EDGE.match(theirs)
     if edges is None or inner is None:
         return f"{mine}/{theirs}"
-    return f"{edges['start']}{edges['core']}/{inner['core']}{edges['end']}"
+    known = {word.casefold() for word in edges["core"].split("/")}
+    new = [word for word in inner["core"].split("/") if word.casefold() not in known]
+    return f"{edges['start']}{'/'.join([edges['core'], *new])}{edges['end']}"
 
 
 def missing(text: str, originals: Sequence[str]) -> tuple[str, ...]:

@@ -184,7 +184,8 @@ class RunMemory(StoredRuns):
             return None
         try:
             if with_model:
-                written = yield from by_model(chapter.material, policy.narrative_tokens, policy.retries)
+                asking = by_model(chapter.material, policy.narrative_tokens, policy.retries)
+                written = yield from self._place.searcher.guarded(asking)
             else:
                 written = by_rules(chapter.material, chapters.phase_rule(self._episodes), policy.narrative_tokens)
             with self._lock:
@@ -279,7 +280,7 @@ class RunMemory(StoredRuns):
         if ended is None:
             return None
         if with_model:
-            reviewed = yield from review_by_model(ended.review, policy.retries)
+            reviewed = yield from self._place.searcher.guarded(review_by_model(ended.review, policy.retries))
         else:
             reviewed = review_by_rules(ended.review, closing.lesson_rule(self._retro))
         with self._lock:

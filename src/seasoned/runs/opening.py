@@ -10,7 +10,7 @@ from seasoned.ports import ABSENT, Change, Put
 from seasoned.results import Added, Status
 from seasoned.runs.head import Head
 from seasoned.runs.live import Live, Place, is_open, reopened
-from seasoned.runs.models import TurnRecord
+from seasoned.runs.models import TurnRecord, stored_turn
 from seasoned.runs.reading import head_by_name, newest_head, turns_by_number
 from seasoned.runs.rows import Ids, run_name, turn_row
 
@@ -108,7 +108,8 @@ class Log:
 
 def _repeated(live: Live, turn: TurnRecord) -> Added:
     stored = turns_by_number(live.place.store, live.head.ids, [turn.turn])
-    if stored and stored[0].turn == turn:
+    given = live.place.searcher.stored(turn_row(live.head.ids, turn, live.head.at))
+    if stored and stored[0].turn == stored_turn(given.data):
         reason = "this turn is recorded already"
         return Added(id=live.head.ids.turn(turn.turn).id, status=Status.DUPLICATE, reason=reason)
     if stored:

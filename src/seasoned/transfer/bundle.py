@@ -115,12 +115,19 @@ def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: It
 
 
 def records_of(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Record]:
-    """Give every record of the scope and those below it; `degraded` takes what is said of damaged ones."""
+    """Give every record of the scope and those below it; `degraded` takes what is said of damaged ones.
+
+    Raises:
+        StoreError: a record is sealed with a key that is not here.
+    """
     cursor: str | None = None
     while True:
         page = store.find(Query(scope=scope, subtree=True, where=_NOT_NOTED, k=1000, cursor=cursor))
         degraded.extend(page.degraded)
-        yield from (hit.record for hit in page.hits)
+        for hit in page.hits:
+            if getattr(hit, "locked", False):
+                raise StoreError(f"{hit.record.key} is sealed and its key is not here; nothing more was read")
+            yield hit.record
         cursor = page.cursor
         if cursor is None:
             return
@@ -287,7 +294,8 @@ def _texts(value: JSON) -> list[str]:
 def put_new(
     store: Store, records: Sequence[Record], searcher: Searcher, counts: dict[str, int], refused: list[str]
 ) -> str | None:
-    """Write what is not there yet, sorted anew where another writer came between."""
+    """Write what is not there yet, as it will be stored; sorted anew where another writer came between."""
+    records = [searcher.stored(record) for record in records]
     for _ in range(_RETRIES):
         fresh, duplicates, others = _sorted(store, records)
         vectors, failed = searcher.vectors([record.text for record in fresh])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 from seasoned.errors import InvalidInput, StoreError
 from seasoned.ports import Store
 from seasoned.query import Query
-from seasoned.records import Scope
+from seasoned.records import Record, Scope
 from seasoned.search import Searcher
 from seasoned.transfer.bundle import Progress, encoded, put_new, records_of
 
@@ -56,17 +57,20 @@ def copy(source: Store, target: Store, scope: Scope, searcher: Searcher, progres
             progress(done, max(total, done))
     if refused:
         raise StoreError(f"{len(refused)} records differ from what the target holds, such as {refused[0]}")
-    digest, found = digest_of(source, scope), digest_of(target, scope)
+    digest, found = digest_of(source, scope, searcher.stored), digest_of(target, scope, searcher.stored)
     if digest != found:
         raise StoreError("source and target differ: one of them was written to meanwhile, or held more; copy again")
     return Copied(read=done, written=counts["written"], duplicate=counts["duplicate"], digest=digest[1],
                   degraded=tuple(dict.fromkeys(degraded)))  # fmt: skip
 
 
-def digest_of(store: Store, scope: Scope) -> tuple[int, str]:
-    """Return how many records a scope and those below it hold, and the SHA-256 of them all, whatever their order."""
+def digest_of(store: Store, scope: Scope, stored: Callable[[Record], Record]) -> tuple[int, str]:
+    """Return how many records a scope and those below it hold, and the SHA-256 of them all, whatever their order.
+
+    `stored` says what the target makes of a record, such as one without secrets.
+    """
     seen = sorted(
-        hashlib.sha256(json.dumps(encoded(record, scope), ensure_ascii=False, sort_keys=True).encode()).digest()
+        hashlib.sha256(json.dumps(encoded(stored(record), scope), ensure_ascii=False, sort_keys=True).encode()).digest()
         for record in records_of(store, scope, [])
     )
     return len(seen), hashlib.sha256(b"".join(seen)).hexdigest()

@@ -1,0 +1,138 @@
+"""Where keys come from: the port, and a ring of keys held in this process."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from seasoned.errors import InvalidInput, WrongType
+from seasoned.records import Scope, checked_id
+
+KEY_BYTES: Final = 32
+"""How long a key is."""
+
+
+class Keys(Protocol):
+    """Keys by scope and name. Thread safe; asked at every call of the store, so it should answer from memory.
+
+    A name stands for one key for ever: a new key gets a new name, and that is its version.
+    """
+
+    def current(self, scope: Scope) -> str | None:
+        """Return the name of the key that a scope is written with, None for a scope that is not encrypted.
+
+        A scope whose key was lost or dropped keeps its name, so that nothing is written to it in the clear.
+        """
+        ...
+
+    def get(self, scope: Scope, name: str) -> bytes | None:
+        """Return the 32 bytes of a key, None where it is not here, or not any more."""
+        ...
+
+    def forget(self, scope: Scope) -> None:
+        """Destroy every key of a scope for good; `current` still names one, `get` finds none."""
+        ...
+
+
+def new_key() -> bytes:
+    """Return a random key of 32 bytes."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def checked_key(key: object) -> bytes:
+    """Return a key if it is one.
+
+    Raises:
+        InvalidInput: of another length than 32 bytes.
+        WrongType: not bytes.
+    """
+    if not isinstance(key, bytes):
+        raise WrongType(f"a key is bytes, not {type(key).__name__}")
+    if len(key) != KEY_BYTES:
+        raise InvalidInput(
+            f"a key has {KEY_BYTES} bytes, found {len(key)}; seasoned.stores.encrypted.new_key makes one"
+        )
+    return key
+
+
+def mark_of(key: bytes | None) -> str | None:
+    """Return what tells one key from another without telling anything of it; None for no key."""
+    return None if key is None else hmac.digest(key, b"seasoned: which key this is", "sha256")[:8].hex()
+
+
+class KeyRing:
+    """Keys held in this process: for each scope its keys by name, oldest first; the last is the current one.
+
+    A scope below one that is named has the same keys, unless it is named itself. Where the keys lie when the process
+    ends is the caller's affair: a secret store, the environment, a file of its own; never the memory's file.
+
+    Raises:
+        InvalidInput: a scope without keys, a key of another length, a blank name.
+        WrongType: a key that is not bytes.
+    """
+
+    def __init__(self, keys: Mapping[Scope | tuple[str, ...] | str, Mapping[str, bytes]]) -> None:
+        self._lock = threading.Lock()
+        self._keys: dict[Scope, dict[str, bytes | None]] = {}
+        for scope, named in keys.items():
+            if not named:
+                raise InvalidInput(f"{scope!r} has no key; leave it out, or give it one")
+            for name, key in named.items():
+                self.add(scope, name, key)
+
+    def add(self, scope: Scope | tuple[str, ...] | str, name: str, key: bytes) -> None:
+        """Give a scope a key, which is the current one from now on.
+
+        Raises:
+            InvalidInput: the scope has another key of that name.
+        """
+        checked_id(name, "the name of a key")
+        with self._lock:
+            ring = self._keys.setdefault(Scope(scope), {})
+            if ring.get(name) not in (None, key):
+                raise InvalidInput(f"{scope!r} has had another key of the name {name!r}; give the new one a new name")
+            ring.pop(name, None)
+            ring[name] = checked_key(key)
+
+    def drop(self, scope: Scope | tuple[str, ...] | str, name: str) -> None:
+        """Let go of one key of a scope, such as the one before a rotation; what it sealed is locked from now on."""
+        with self._lock:
+            ring = self._keys.get(Scope(scope), {})
+            if name in ring:
+                ring[name] = None
+
+    def current(self, scope: Scope) -> str | None:
+        """Return the name of the key that was added last, None for a scope that is not encrypted."""
+        with self._lock:
+            ring = self._ring(scope)
+            return next(reversed(ring)) if ring else None
+
+    def get(self, scope: Scope, name: str) -> bytes | None:
+        """Return a key, None where it is not here."""
+        with self._lock:
+            return self._ring(scope).get(name)
+
+    def forget(self, scope: Scope) -> None:
+        """Let go of every key of a scope.
+
+        Raises:
+            InvalidInput: the scope has no keys of its own.
+        """
+        with self._lock:
+            if scope not in self._keys:
+                raise InvalidInput(f"{tuple(scope)!r} has no keys of its own; forget those of the scope that has them")
+            self._keys[scope] = dict.fromkeys(self._keys[scope])
+
+    def __repr__(self) -> str:
+        return f"KeyRing({ {tuple(scope): [*ring] for scope, ring in self._keys.items()} })"
+
+    def _ring(self, scope: Scope) -> dict[str, bytes | None]:
+        """Return the keys of the nearest scope that has some."""
+        for end in range(len(scope), 0, -1):
+            found = self._keys.get(scope[:end])  # type: ignore[call-overload]  # equal to the scope of these parts
+            if found:
+                return found  # type: ignore[no-any-return]  # the values are typed above
+        return {}
