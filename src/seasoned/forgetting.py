@@ -123,7 +123,7 @@ def _receipt(going: _Forgetting, chosen: Sequence[Derived], superseded: str) -> 
     old = [key for key in keys if key.kind == superseded]
     counts = going.counts
     return Receipt(
-        ids=tuple(key.id for key in keys if key.kind != superseded),
+        ids=tuple(dict.fromkeys(key.id for key in keys if key.kind != superseded)),
         derived=tuple(key.id for key in (*old, *going.derived)),
         by_kind=dict(Counter(key.kind for key in (*keys, *going.derived))),
         stale=tuple(going.stale),

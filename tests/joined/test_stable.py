@@ -215,3 +215,14 @@ def test_forked_memories_have_their_own(opened):
     assert isinstance(below, Memory)
     assert parts(above.context(TASK)).keys() >= {"notes", "lessons", "playbook"}
     assert parts(below.context(TASK)) == {}
+
+
+def test_forgetting_an_entry_that_was_removed_takes_the_run_s_beginning_along(tmp_path):
+    """The kept system part still has its text, and it is the id that is forgotten then."""
+    with Memory(tmp_path / "agent.db", embedder="hashing") as memory:
+        name = memory.playbook.add("The vault code is 4711-XQ.", section="codes", outcome="success").id
+        memory.context("open the vault", run="monday")
+        memory.playbook.remove(name)
+        memory.forget(name, hard=True)
+        assert "4711-XQ" not in memory.context("open the vault", run="monday").text
+    assert all(b"4711-XQ" not in path.read_bytes() for path in tmp_path.iterdir())

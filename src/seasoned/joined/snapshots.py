@@ -13,6 +13,8 @@ from seasoned.context import LeftOut
 from seasoned.errors import Conflict, StoreBusy, StoreFull, StoreReadOnly
 from seasoned.joined.sources import Sources, Wanted
 from seasoned.joined.system import Part, System, made
+from seasoned.playbook.entries import ENTRY
+from seasoned.playbook.journal import name_key
 from seasoned.ports import ABSENT, Put, Remove
 from seasoned.query import Query
 from seasoned.records import JSON, Key, Record, Scope
@@ -76,9 +78,16 @@ def _record(sources: Sources, wanted: Wanted, key: Key, system: System) -> Recor
         text="",
         at=now,
         data={"run": wanted.run, "parts": [_written(part) for part in system.parts]},
-        sources=tuple(dict.fromkeys(used.key for used in system.used)),
+        sources=_sources(system),
         until=now + wanted.policy.keep_traces,
     )
+
+
+def _sources(system: System) -> tuple[Key, ...]:
+    """Return what it was made from; an entry by its id as well, which is still there when the entry was removed."""
+    keys = dict.fromkeys(used.key for used in system.used)
+    ids = dict.fromkeys(name_key(key.scope, key.id) for key in keys if key.kind == ENTRY)
+    return (*keys, *ids)
 
 
 def _written(part: Part) -> dict[str, JSON]:
