@@ -6,6 +6,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from seasoned.testing import StoreContract  # noqa: F401  # first of all: it names its parts to pytest before they are imported
+
 settings.register_profile(
     "seasoned",
     deadline=None,
