@@ -24,7 +24,18 @@ READERS = {
     AsyncMemory: ("get", "list", "count", "history", "explain", "scopes"),
     AsyncConversationMemory: ("messages", "turns"),
     AsyncRunMemory: ("load_prior_run_notes", "list_runs", "lessons"),
-    AsyncPlaybook: ("to_dict", "get", "resolve", "knows", "entries", "history", "number", "last_id", "seq"),
+    AsyncPlaybook: (
+        "to_dict",
+        "get",
+        "resolve",
+        "knows",
+        "has_change",
+        "entries",
+        "history",
+        "number",
+        "last_id",
+        "seq",
+    ),
 }
 """What reads a few rows: it is never behind what waits, however much that is."""
 

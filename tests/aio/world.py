@@ -299,6 +299,7 @@ PLAYBOOK: dict[str, Call] = {
     "load_dict": lambda a, w: a.playbook.load_dict({"entries": [{"content": "Sleep on it."}]}),
     "get": lambda a, w: a.playbook.get("entry"),
     "knows": lambda a, w: a.playbook.knows("t"),
+    "has_change": lambda a, w: a.playbook.has_change(1),
     "last_id": lambda a, w: a.playbook.last_id(),
     "resolve": lambda a, w: a.playbook.resolve("entry"),
     "entries": lambda a, w: a.playbook.entries(),

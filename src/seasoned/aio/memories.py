@@ -135,6 +135,7 @@ class AsyncPlaybook(Shell[Playbook]):
     get = reading(Playbook.get)
     resolve = reading(Playbook.resolve)
     knows = reading(Playbook.knows)
+    has_change = reading(Playbook.has_change)
     entries = reading(Playbook.entries)
     history = reading(Playbook.history)
     apply = working(Playbook.apply)

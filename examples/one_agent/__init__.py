@@ -1,0 +1,1 @@
+"""One agent over many runs with all four memories, in an environment that others wrote."""
