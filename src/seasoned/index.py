@@ -266,9 +266,13 @@ class ScopeIndex:
         return self._human
 
     def spread(self, name: str) -> Floats | None:
-        """Return a column from 0, its least value among living records, to 1; None where all are equal."""
+        """Return a column from 0, its least value among living records with a text, to 1; None where all are equal.
+
+        What the memories note for themselves has no text, and must not change how texts rank.
+        """
         if name not in self._spread:
-            self._spread[name] = _spread(self.array(name).astype(np.float64), self.alive)
+            said = self.alive & (self.array("said") != 0)
+            self._spread[name] = _spread(self.array(name).astype(np.float64), said)
         return self._spread[name]
 
     @property

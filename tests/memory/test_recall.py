@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seasoned import Hits
+from seasoned import Hits, Memory
 from seasoned.errors import InvalidFilter, InvalidInput, WrongType
 
 from .helping import concepts, ids, spelling, texts
@@ -278,3 +278,15 @@ def test_a_note_recalled_and_told_again_does_not_multiply(alice):
         say(context.messages[-1], "new")
     told = [text for text in texts(alice.list()) if "third of May" in text]
     assert told == ["My sister's birthday is on the third of May"]
+
+
+def test_what_a_memory_notes_for_itself_does_not_change_how_texts_rank(tmp_path):
+    """An export is noted with the present time; the recency of what was said years ago is spread as before."""
+    with Memory(tmp_path / "agent.db", embedder="hashing") as memory:
+        for year in range(2000, 2010):
+            memory.remember(f"the harbour in {year}", at=f"{year}-01-01")
+        before = [(hit.id, hit.score) for hit in memory.recall("harbour", k=10)]
+        memory.export(tmp_path / "bundle.jsonl")
+        memory.playbook.add("Ask at the harbour master's first.")
+        memory.playbook.remove("oth-00001")
+        assert [(hit.id, hit.score) for hit in memory.recall("harbour", k=10)] == before

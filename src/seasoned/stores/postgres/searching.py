@@ -77,7 +77,7 @@ def statistics(search: Search) -> list[Statement]:
     """Return the statements that read the statistics of the scope, and those of each term, the rarest first."""
     t, scope = search.tables, {"scope": scope_mark(search.query.scope)}
     bounds = ", ".join(
-        f"(SELECT {end}({column}) FROM {t.record} WHERE scope = s.scope)"
+        f"(SELECT {end}({column}) FROM {t.record} WHERE scope = s.scope AND said <> 0)"
         for column in ("at", "worth")
         for end in ("min", "max")
     )
