@@ -16,6 +16,7 @@ from seasoned import Memory
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.integrations.langchain import ACEMiddleware, MemoryMiddleware
 from seasoned.runs import TurnRecord
+from seasoned.testing import ScriptedModel
 
 from .langchain_agents import Context, ask, calls, config_of, divide_tool, scripted
 
@@ -122,14 +123,15 @@ def test_lessons_stand_in_the_system_message_and_decisions_beside_the_task(memor
     tenant.runs.start_run("spring")
     for turn in range(1, 13):
         tenant.runs.record_turn(TurnRecord(turn, -1.0 if turn > 6 else 1.0, "EUR", ["storm"] if turn > 6 else [], []))
-    tenant.runs.summarise_run(None)
+    tenant.runs.summarise_run(ScriptedModel("## Lessons\n- Close the stall before a storm."))
     tenant.experience.record("a customer wants a refund", "refund at once", 0.9, reasoning="they stayed")
     model = scripted(calls(a=1, b=2), "done")
     ask(agent_of(model, MemoryMiddleware(memory)), "a customer wants a refund today", tenant="acme")
     for system, user, *_ in model.seen:
-        assert "Lessons of earlier runs" in system.content
+        assert "Close the stall before a storm." in system.content
+        assert "<lessons>" in system.content
         assert "REFUND AT ONCE" in user.content
-        assert "PAST EXPERIENCE" in user.content
+        assert "a decision in a similar situation" in user.content
     assert model.seen[0][0].content == model.seen[1][0].content
     assert model.seen[0][1].content == model.seen[1][1].content
 
@@ -144,7 +146,7 @@ def test_nothing_is_shown_where_nothing_is_known(memory):
 def test_each_part_can_be_left_out_and_is_bounded(memory):
     """Zero tokens, or zero messages, show nothing; and many long messages stay within their share."""
     model = scripted(*(f"tea number {number} " + "is fine " * 200 for number in range(8)), "x", "y")
-    agent = agent_of(model, MemoryMiddleware(memory, recalled=300))
+    agent = agent_of(model, MemoryMiddleware(memory, examples=0, recalled=300))
     for number in range(8):
         ask(agent, f"tea {number}", f"t{number}", tenant="acme")
     assert len(model.seen[7][0].content) < 1_600

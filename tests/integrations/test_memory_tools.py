@@ -49,7 +49,13 @@ def test_no_argument_of_theirs_names_a_scope(memory):
     shown = {
         each.name: sorted(each.tool_call_schema.model_json_schema()["properties"]) for each in memory_tools(memory)
     }
-    assert shown == {"remember": ["text"], "search_memory": ["k", "query"]}
+    assert shown == {
+        "remember": ["text"],
+        "search_memory": ["k", "query"],
+        "memory_context": ["task"],
+        "rate_memory": ["rating", "trace"],
+        "explain_memory": ["id"],
+    }
 
 
 @SYNC_AND_ASYNC
@@ -139,3 +145,34 @@ def test_a_tenant_is_named_or_found_by_a_function(memory):
     assert memory.within("acme", "ann").count() == 1
     with pytest.raises(WrongType):
         memory_tools(memory, tenant=7)
+
+
+@SYNC_AND_ASYNC
+def test_a_model_asks_what_is_known_of_a_task_and_says_how_it_went(memory, run):
+    """What was shown is credited once, and a made-up trace is an error to the model."""
+    tenant = memory.within("acme")
+    name = tenant.playbook.add("Ask for the delivery address first.", section="couriers", outcome="success").id
+    agent = agent_of(memory, use("memory_context", task="book a courier"), "done", checkpointer=False)
+    ((status, text),) = results(ask(agent, "book a courier", tenant="acme", run=run))
+    assert status == "success"
+    assert "Ask for the delivery address first." in text
+    trace = text.rpartition("trace: ")[2]
+    twice = agent_of(memory, use("rate_memory", trace=trace, rating=9.0), use("rate_memory", trace=trace, rating=9.0),
+                     use("rate_memory", trace="none", rating=9.0), "done", checkpointer=False)  # fmt: skip
+    rated = results(ask(twice, "it went well", tenant="acme", run=run))
+    assert [status for status, _ in rated] == ["success", "success", "error"]
+    assert tenant.playbook.get(name).counts.helpful == 1
+
+
+def test_a_model_is_told_what_a_memory_was_made_from(memory):
+    """The sources, as quoted data; another tenant's record is not there."""
+    tenant = memory.within("acme")
+    said = tenant.conversation.add({"role": "user", "content": "I moved to Lisbon."}, ids="m1")[0].id
+    tenant.remember("Lives in Lisbon.", id="n1", sources=[tenant.get(said).record.key])
+    agent = agent_of(memory, use("explain_memory", id="n1"), "done", checkpointer=False)
+    ((status, text),) = results(ask(agent, "why?", tenant="acme"))
+    assert status == "success"
+    assert "I moved to Lisbon." in text
+    other = agent_of(memory, use("explain_memory", id="n1"), "done", checkpointer=False)
+    ((status, _),) = results(ask(other, "why?", tenant="globex"))
+    assert status == "error"

@@ -27,7 +27,7 @@ class RecallState(TypedDict, total=False):
     """The run under way, or the last one.
 
     `after` is the id of the last message before it. `system` and `user` are the blocks that the model is shown,
-    `message` is the id of the user's message that holds the second.
+    `message` is the id of the user's message that holds the second. `trace` names the context for its outcome.
     """
 
     id: str
@@ -39,6 +39,7 @@ class RecallState(TypedDict, total=False):
     system: str
     user: str
     message: str | None
+    trace: str | None
 
 
 class MemoryState(AgentState[Any]):
@@ -103,6 +104,8 @@ class Recorder:
             id=f"run-{trace.id}",
             sources=[Key(memory.scope, "message", stored_id(run, asked))] if asked else [],
         )
+        if shown := run.get("trace"):
+            memory.outcome(shown, reward=reward, by="outcome")
 
 
 def stored_id(run: RecallState, name: str | None) -> str:

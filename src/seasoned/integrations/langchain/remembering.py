@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from seasoned.conversation.langchain_messages import to_openai
 from seasoned.errors import InvalidInput, SeasonedError, WrongType
-from seasoned.integrations.langchain.blocks import Shares, lessons_block, task_block
+from seasoned.integrations.beside import Asking, said
 from seasoned.integrations.langchain.framework import (
     NO_PAYLOAD,
     AgentMiddleware,
@@ -26,10 +27,10 @@ from seasoned.integrations.langchain.recording import (
     RecallState,
     Recorder,
     before_input,
-    stored_id,
 )
 from seasoned.integrations.langchain.runs import is_said, newest_id, task_in
 from seasoned.integrations.langchain.tenants import Tenant, Tenants, checked_tenant, scope_of, tenant_of, thread_of
+from seasoned.joined.policy import ContextPolicy
 from seasoned.memory import Memory
 from seasoned.ports import new_id
 
@@ -47,12 +48,16 @@ class _Place:
 class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     """Shows an agent what its memories say of a task, and records what is said and done.
 
-    At the beginning of a run the blocks are made, once for all of its calls: lessons of earlier runs at the end of the
-    system message; decisions in similar situations and messages that answer the task inside the user's newest message,
-    before its text. `lessons`, `examples` and `recalled` are the most tokens of each, 0 for none; `k` is the most
-    messages. Messages are stored as they come, each once, in the session named after the thread: a run that raised,
-    was interrupted or cancelled loses none. With `outcome`, a function from the run to its reward (or None), each run
-    is recorded as a decision with that reward, which later runs are shown as an example or as what to avoid.
+    The joined context is asked at the beginning of a run, once for all of its calls. Pinned notes, lessons of earlier
+    runs and the playbook stand at the end of the system message; decisions in similar situations, and what was said or
+    noted on the task, inside the user's newest message, before its text. `lessons`, `playbook`, `examples` and
+    `recalled` are the most tokens of each, 0 for none; what the examples leave goes to what is recalled, `k` at most.
+    Beside an `ACEMiddleware` over the same memory leave the playbook at 0, or it is shown twice.
+
+    Messages are stored as they come, each once, in the session named after the thread: a run that raised, was
+    interrupted or cancelled loses none. With `outcome`, a function from the run to its reward (or None), each run is
+    recorded as a decision with that reward, which later runs are shown as an example or as what to avoid, and what the
+    run was shown is credited with it (from -1 to 1; beyond counts as the end).
 
     All of it is the tenant's, found as in `ACEMiddleware`; a run without a tenant uses a memory of its thread alone,
     and one without a thread none. A memory that fails is logged, and the run goes on.
@@ -70,6 +75,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         memory: Memory,
         *,
         lessons: int = 600,
+        playbook: int = 0,
         examples: int = 600,
         recalled: int = 1_000,
         k: int = 6,
@@ -80,14 +86,16 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         super().__init__()
         if not isinstance(memory, Memory):
             raise WrongType(f"memory is a Memory, not {memory!r:.80}")
-        for name, value in (("lessons", lessons), ("examples", examples), ("recalled", recalled), ("k", k)):
+        given = {"lessons": lessons, "playbook": playbook, "examples": examples, "recalled": recalled, "k": k}
+        for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, int):
                 raise WrongType(f"{name} is an integer, not {value!r:.80}")
             if value < 0:
                 raise InvalidInput(f"{name} is 0 or more, found {value}")
         self.tools = []
         self._memories = Tenants(memory)
-        self._shares = Shares(lessons=lessons, examples=examples, recalled=recalled, k=k)
+        self._budget = lessons + playbook + examples + recalled
+        self._policy = _policy(given, self._budget)
         self._profile = profile
         self._recorder = Recorder(self._memories, outcome)
         self._tenant = checked_tenant(tenant)
@@ -155,22 +163,31 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             self._recorder.outcome(old, left, ended=False)
         if old and old.get("scope") != run["scope"]:  # what stands there is another's
             recorded = newest_id(before_input(messages, old))
-        shown = self._with_blocks(run, messages)
-        return {"memory_run": shown, "memory_recorded": self._recorder.messages(run, messages, recorded)}
+        recorded = self._recorder.messages(run, messages, recorded)
+        return {"memory_run": self._with_blocks(run, messages), "memory_recorded": recorded}
 
     def _with_blocks(self, run: RecallState, messages: Sequence[BaseMessage]) -> RecallState:
         scope = run.get("scope")
-        if not scope:
+        if not scope or not self._budget or not run["task"].strip():
             return run
-        known = {stored_id(run, each.id) for each in messages}
         try:
             memory = self._memories.of(scope)
-            system = lessons_block(memory, self._shares, self._profile)
-            user = task_block(memory, self._shares, run["task"], known)
+            found = said(memory, self._asking(memory, run, messages))
         except SeasonedError:
             _LOG.warning("the memory could not be asked; the run goes on without", exc_info=True)
             return run
-        return {**run, "system": system, "user": user}
+        return {**run, "system": found.system, "user": found.user, "trace": found.trace}
+
+    def _asking(self, memory: Memory, run: RecallState, messages: Sequence[BaseMessage]) -> Asking:
+        counter = memory.conversation.policy.counter
+        return Asking(
+            task=run["task"],
+            budget=self._budget,
+            held=sum(counter.one(to_openai(message)) for message in messages),
+            session=run["session"],
+            profile=self._profile,
+            policy=self._policy,
+        )
 
     def _went_on(self, state: MemoryState) -> dict[str, Any] | None:
         run, recorded = state.get("memory_run"), state.get("memory_recorded")
@@ -184,6 +201,20 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._recorder.outcome(run, state["messages"], ended=True)
         ended: RecallState = {"id": run["id"], "status": "ended", "scope": run.get("scope"), "after": run.get("after")}
         return {"memory_run": ended, **(self._went_on(state) or {})}
+
+
+def _policy(given: Mapping[str, int], budget: int) -> ContextPolicy:
+    """Return the shares of a budget that give each part its tokens."""
+    changing = given["examples"] + given["recalled"]
+    return ContextPolicy(
+        lessons=given["lessons"] / budget if budget else 0.0,
+        playbook=given["playbook"] / budget if budget else 0.0,
+        changing=changing / budget if budget else 0.0,
+        observations=0.0,
+        examples=given["examples"] / changing if changing else 0.0,
+        examples_k=3 if given["examples"] else 0,
+        recall_k=given["k"] if given["recalled"] else 0,
+    )
 
 
 def _shown(request: ModelRequest[Any]) -> ModelRequest[Any]:

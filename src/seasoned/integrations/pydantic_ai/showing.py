@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from seasoned.context import Context
-from seasoned.conversation.assembly import without_block
 from seasoned.errors import SeasonedError
+from seasoned.integrations import beside
+from seasoned.integrations.beside import said
 from seasoned.integrations.pydantic_ai.framework import (
     InstructionPart,
     ModelMessage,
@@ -20,7 +20,6 @@ from seasoned.integrations.pydantic_ai.framework import (
 from seasoned.integrations.pydantic_ai.transcribing import text_of, transcribed
 from seasoned.joined.policy import ContextPolicy
 from seasoned.memory import Memory
-from seasoned.ports import Message
 
 NO_WORDS: Final = "…"
 """The task where a prompt has no text: what does not depend on it is shown all the same."""
@@ -62,17 +61,22 @@ def shown(asking: Asking, messages: Sequence[ModelMessage], session: str | None)
     target = _newest(messages)
     task = (text_of(target) if target else "").strip() or NO_WORDS
     try:
-        context = _context(asking, messages, session, task)
+        found = said(asking.memory, _beside(asking, messages, session, task))
     except SeasonedError:
         _LOG.warning("the memory could not be asked; the run goes on without", exc_info=True)
         return Shown(task=task, target=target)
-    first, last = context.messages[0], context.messages[-1]
-    return Shown(
+    return Shown(task=task, system=found.system, user=found.user, target=target, trace=found.trace)
+
+
+def _beside(asking: Asking, messages: Sequence[ModelMessage], session: str | None, task: str) -> beside.Asking:
+    counter = asking.memory.conversation.policy.counter
+    return beside.Asking(
         task=task,
-        system=str(first["content"]) if first["role"] == "system" else "",
-        user=_block(last) if last["role"] == "user" else "",
-        target=target,
-        trace=context.trace,
+        budget=asking.budget,
+        held=sum(counter.one(message) for message in transcribed(messages)),
+        session=session,
+        profile=asking.profile,
+        policy=asking.policy,
     )
 
 
@@ -80,27 +84,6 @@ def _newest(messages: Sequence[ModelMessage]) -> UserPromptPart | None:
     requests = (message for message in reversed(messages) if isinstance(message, ModelRequest))
     prompts = (part for request in requests for part in reversed(request.parts) if isinstance(part, UserPromptPart))
     return next(prompts, None)
-
-
-def _context(asking: Asking, messages: Sequence[ModelMessage], session: str | None, task: str) -> Context:
-    """Return a context with room for the whole history beside the budget, of which the shares are taken."""
-    counter = asking.memory.conversation.policy.counter
-    held = sum(counter.one(message) for message in transcribed(messages))
-    whole = asking.budget + held + held // 20
-    part, policy = asking.budget / whole, asking.policy
-    shares = replace(
-        policy, lessons=policy.lessons * part, playbook=policy.playbook * part, changing=policy.changing * part
-    )
-    return asking.memory.context(task, whole, session=session, profile=asking.profile, policy=shares, summary=False)
-
-
-def _block(message: Message) -> str:
-    """Return the block that a context put into a user message, "" for none."""
-    content, left = message["content"], without_block(message)["content"]
-    if isinstance(content, str) and isinstance(left, str):
-        return content.removesuffix(left).rstrip()
-    first = content[0] if isinstance(content, list) and content != left else None
-    return str(first.get("text", "")) if isinstance(first, dict) else ""
 
 
 def with_system(request: ModelRequestContext, text: str) -> ModelRequestContext:
