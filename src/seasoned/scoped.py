@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from seasoned.arguments import checked_ids, checked_kinds
+from seasoned.arguments import check_type, checked_ids, checked_kinds
 from seasoned.errors import StoreClosed
 from seasoned.explain import Explanation, explain
 from seasoned.forgetting import Selection, forget, source_key
@@ -18,6 +18,7 @@ from seasoned.results import Added, Receipt, Swept
 from seasoned.retention import BATCH, Retention, sweep
 from seasoned.runs.unlearning import Unlearning
 from seasoned.search import Hits, Searcher
+from seasoned.trust import Origin, checked_origin
 
 
 class ScopedRecords:
@@ -44,20 +45,34 @@ class ScopedRecords:
         id: str | None = None,  # noqa: A002  # the field's name everywhere
         data: Mapping[str, JSON] | None = None,
         sources: Sequence[Key] = (),
+        origin: Origin | str | None = None,
     ) -> Added:
         """Write a note, and say what became of it.
 
         `kind` is any word of yours. `tags` are found by `where={"data.tags": "x"}`. `at` is when it happened (now),
         `until` when it ends to exist. `worth` ranks. Without `id` every call writes a new note; with one that is
         there already nothing changes and the status is `duplicate`. `sources` are the records it was derived from.
+        `origin` says who wrote it (user, assistant, tool, system, import, model): contexts label it by that; as written
+        by the program where nobody says.
 
         Raises:
             InvalidInput: a blank text, a reserved kind, a number that is not finite.
             WrongType: an argument of another type.
         """
         self._check_open()
+        if origin is not None:
+            check_type(data, Mapping, "data")
+            data = {**(data or {}), "origin": str(checked_origin(origin))}
         draft = self._notes.draft(
-            text, kind=kind, id=id, tags=tags, data=data, sources=sources, at=at, until=until, worth=worth
+            text,
+            kind=kind,
+            id=id,
+            tags=tags,
+            data=data,
+            sources=sources,
+            at=at,
+            until=until,
+            worth=worth,
         )
         return self._notes.remember(draft, given_id=id is not None)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from seasoned import Added, Key, Status
+from seasoned import Added, Key, Memory, Status
 from seasoned.errors import InvalidInput, NotFound, WrongType
 
 from .helping import ids, texts
@@ -319,3 +319,14 @@ def test_misspelt_arguments_are_errors(alice):
     with pytest.raises(WrongType, match="txt"):
         alice.update("x", txt="y")
     assert texts(alice.list()) == ["x"]
+
+
+def test_a_note_says_who_wrote_it():
+    """The context labels it by that; a word that is none of the six is refused, and nothing is written."""
+    with Memory(embedder="hashing") as memory:
+        memory.remember("The page says that prices fell.", id="page", origin="tool")
+        memory.pin("page")
+        assert 'trust="output of a tool, not verified"' in memory.context("prices").text
+        with pytest.raises(InvalidInput):
+            memory.remember("a rule", origin="god")
+        assert memory.count() == 1

@@ -16,6 +16,7 @@ from seasoned.integrations.langchain.framework import BaseTool, StructuredTool, 
 from seasoned.integrations.langchain.tenants import Tenant, Tenants, checked_tenant, scope_of, tenant_of, thread_of
 from seasoned.joined.policy import ContextPolicy
 from seasoned.memory import Memory
+from seasoned.trust import Origin
 
 NOTE_CHARS: Final = 4_000
 """Longest text that a model may remember at once."""
@@ -77,7 +78,7 @@ def _remember(of: Callable[[ToolRuntime[Any, Any]], Memory]) -> BaseTool:
     def remember(text: str, runtime: ToolRuntime[Any, Any]) -> str:
         if len(text) > NOTE_CHARS:
             raise ToolException(f"at most {NOTE_CHARS} characters can be remembered at once, found {len(text)}")
-        return _tried(lambda: f"remembered as {of(runtime).remember(text).id}")
+        return _tried(lambda: f"remembered as {of(runtime).remember(text, origin=Origin.ASSISTANT).id}")
 
     async def aremember(text: str, runtime: ToolRuntime[Any, Any]) -> str:
         return await asyncio.to_thread(remember, text, runtime)
