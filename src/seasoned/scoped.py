@@ -64,15 +64,7 @@ class ScopedRecords:
             check_type(data, Mapping, "data")
             data = {**(data or {}), "origin": str(checked_origin(origin))}
         draft = self._notes.draft(
-            text,
-            kind=kind,
-            id=id,
-            tags=tags,
-            data=data,
-            sources=sources,
-            at=at,
-            until=until,
-            worth=worth,
+            text, kind=kind, id=id, tags=tags, data=data, sources=sources, at=at, until=until, worth=worth
         )
         return self._notes.remember(draft, given_id=id is not None)
 

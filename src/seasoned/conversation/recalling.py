@@ -20,6 +20,7 @@ from seasoned.query import Not, Query
 from seasoned.records import Hit, Key, Scope
 from seasoned.search import Searcher
 from seasoned.text import likeness
+from seasoned.trust import trusted
 
 SAME: Final = 0.9
 """From this likeness on, two messages say the same, and the better hit is shown alone."""
@@ -32,7 +33,6 @@ LEAST_SHARE: Final = 0.35
 
 _SHOWN: Final = 200
 """How many of the messages shown anyway are allowed for among the hits."""
-_TRUST: Final = {"user": "said by a user", "assistant": "said by an assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,11 @@ def cut_text(hit: Hit, kept: int) -> str:
 
 def _item(hit: Hit, text: str, asked: Asked) -> Item:
     data = hit.record.data
-    session, role, name = str(data.get("session", "")), str(data.get("role", "")), data.get("name")
+    session, name = str(data.get("session", "")), data.get("name")
     labels = [
         ("from", "this conversation" if session == asked.session else f"an earlier session, {session}"),
         ("date", hit.record.at.date().isoformat()),
-        ("trust", _TRUST.get(role, "output of a tool, not verified")),
+        ("trust", trusted(hit.record)),
         *([("name", name)] if isinstance(name, str) else []),
     ]
     return Item(text=text, labels=labels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self
 
@@ -65,11 +66,8 @@ class Playbook(Core):
         found = searcher or Searcher(store, space)
         super().__init__(store, checked, searcher=found, clock=clock, ids=ids, policy=policy)
         if given := list(entries):
-            try:
+            with self._closed_on_failure():
                 self.merge(given)
-            except BaseException:
-                self.close()
-                raise
 
     def add(
         self,
@@ -265,11 +263,8 @@ class Playbook(Core):
     ) -> Self:
         """Return a playbook with what a text in the paper's format has, in this process or at a location."""
         made = cls(location, scope=scope, embedder=embedder)
-        try:
+        with made._closed_on_failure():
             made.load_text(text)
-        except BaseException:
-            made.close()
-            raise
         return made
 
     def to_dict(self) -> dict[str, JSON]:
@@ -295,11 +290,8 @@ class Playbook(Core):
     ) -> Self:
         """Return a playbook with what `to_dict` returned, in this process or at a location; see `load_dict`."""
         made = cls(location, scope=scope, embedder=embedder)
-        try:
+        with made._closed_on_failure():
             made.load_dict(given)
-        except BaseException:
-            made.close()
-            raise
         return made
 
     def close(self) -> None:
@@ -314,6 +306,15 @@ class Playbook(Core):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Close what was just opened if it cannot be filled."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def __len__(self) -> int:
         return len(self.entries())

@@ -8,20 +8,18 @@ from typing import Final
 from seasoned.context import Item, block
 from seasoned.conversation.assembly import NAME, NOTE
 from seasoned.records import Hit
+from seasoned.trust import trusted
 
 ITEM_CHARS: Final = 1_200
 """How much of one message is shown."""
-
-_TRUST: Final = {"user": "said by a user", "assistant": "said by an assistant"}
 
 
 def _item(hit: Hit) -> Item:
     left = len(hit.text) - ITEM_CHARS
     text = hit.text if left <= 0 else f"{hit.text[:ITEM_CHARS]} [… {left} characters more, stored as {hit.id} …]"
-    trust = _TRUST.get(str(hit.record.data.get("role", "")), "output of a tool, not verified")
     session = str(hit.record.data.get("session", ""))
     return Item(text=text, labels=[("from", f"session {session}"), ("date", hit.record.at.date().isoformat()),
-                                   ("trust", trust)])  # fmt: skip
+                                   ("trust", trusted(hit.record))])  # fmt: skip
 
 
 def found_block(hits: Sequence[Hit]) -> str:
