@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from examples.command import interval, labelled, picture, table
 from examples.energy_tycoon.figures import FEWEST
 from examples.episodic_control.playing import ARMS, WITH, WITHOUT, Figures
 
@@ -31,21 +30,11 @@ def show(console: Console, played: Sequence[Figures]) -> None:
 def _table(figures: Figures) -> Table:
     first, last = figures.seeds[0], figures.seeds[-1]
     title = f"{figures.task}: seeds {first} to {last}, the last {figures.counted} of {figures.episodes} episodes"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    table.add_column("agent", no_wrap=True)
-    for name in ("mean return", "gain", "95 % interval", "steps/s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = table(title, "agent", ("mean return", "gain", "95 % interval", "steps/s"))
     for arm in ARMS:
-        gain = (f"{figures.gain.mean:+.2f}", _interval(figures)) if arm == WITH else ("", "")
-        table.add_row(NAMES[arm], f"{figures.last[arm]:.2f}", *gain, f"{figures.steps_a_second[arm]:,.0f}")
-    return table
-
-
-def _interval(figures: Figures) -> str:
-    if figures.gain.interval is None:
-        return "–"
-    low, high = figures.gain.interval
-    return f"{low:+.2f} to {high:+.2f}"
+        gain = (f"{figures.gain.mean:+.2f}", interval(figures.gain.interval, "+.2f")) if arm == WITH else ("", "")
+        rows.add_row(NAMES[arm], f"{figures.last[arm]:.2f}", *gain, f"{figures.steps_a_second[arm]:,.0f}")
+    return rows
 
 
 def as_json(played: Sequence[Figures]) -> str:
@@ -55,21 +44,14 @@ def as_json(played: Sequence[Figures]) -> str:
 
 def draw(played: Sequence[Figures], path: Path) -> bool:
     """Draw the learning curves into a PNG, one panel for each environment; False where matplotlib is not installed."""
-    try:
-        matplotlib = import_module("matplotlib.figure")
-    except ImportError:
-        return False
-    picture = matplotlib.Figure(figsize=(5 * len(played), 4), layout="constrained")
-    panels = picture.subplots(1, len(played), squeeze=False)[0]
-    for axes, figures in zip(panels, played, strict=True):
-        for arm in ARMS:
-            curve = figures.curves[arm]
-            axes.plot(range(1, len(curve) + 1), curve, label=NAMES[arm], color=COLOURS[arm])
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.set_xlabel("episode")
-        axes.set_ylabel("mean return")
-        axes.set_title(figures.task)
-        axes.grid(alpha=0.3)
-    panels[0].legend()
-    picture.savefig(path, dpi=120)
-    return True
+
+    def paint(made: Any) -> None:
+        panels = made.subplots(1, len(played), squeeze=False)[0]
+        for axes, figures in zip(panels, played, strict=True):
+            for arm in ARMS:
+                curve = figures.curves[arm]
+                axes.plot(range(1, len(curve) + 1), curve, label=NAMES[arm], color=COLOURS[arm])
+            labelled(axes, x="episode", y="mean return", title=figures.task)
+        panels[0].legend()
+
+    return picture(path, (5 * len(played), 4), paint)

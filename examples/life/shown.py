@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
+from examples.command import interval, labelled, picture, table
 from examples.energy_tycoon.figures import FEWEST, Difference
 from examples.life.figures import Figures
 from examples.life.lives import ARMS, FEEDBACK, WITH, WITHOUT
@@ -30,15 +28,12 @@ def show(console: Console, figures: Figures) -> None:
     """Print per arm the mean reward of an episode, its first and last episodes, and the gain over no memory."""
     some = min(TENTH, figures.episodes)
     title = f"Mean reward of an episode: {_lives(figures.seeds)}, {figures.episodes} episodes each"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    table.add_column("agent", no_wrap=True)
-    for name in ("mean", f"first {some}", f"last {some}", "seen", "gain", "95 % interval"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = table(title, "agent", ("mean", f"first {some}", f"last {some}", "seen", "gain", "95 % interval"))
     for arm in ARMS:
         curve = figures.curves[arm]
         values = (figures.means[arm], fmean(curve[:some]), fmean(curve[-some:]), figures.seen[arm])
-        table.add_row(NAMES[arm], *(f"{value:.3f}" for value in values), *_gain(figures, arm))
-    console.print(table)
+        rows.add_row(NAMES[arm], *(f"{value:.3f}" for value in values), *_gain(figures, arm))
+    console.print(rows)
     console.print("Feedback over memory alone: {}, {}".format(*_cells(figures.differences["feedback_over_with"])))
     if len(figures.seeds) < FEWEST:
         console.print(f"An interval needs {FEWEST} lives or more: --seeds {FEWEST}")
@@ -51,24 +46,18 @@ def as_json(figures: Figures) -> str:
 
 def draw(figures: Figures, path: Path) -> bool:
     """Draw the learning curves into a PNG; return False where matplotlib is not installed."""
-    try:
-        matplotlib = import_module("matplotlib.figure")
-    except ImportError:
-        return False
-    picture = matplotlib.Figure(figsize=(8, 4.5), layout="constrained")
-    axes = picture.add_subplot()
-    for arm in ARMS:
-        curve = figures.curves[arm]
-        smooth = [fmean(curve[max(0, end - SMOOTH) : end]) for end in range(1, len(curve) + 1)]
-        axes.plot(range(1, len(curve) + 1), smooth, label=NAMES[arm], color=COLOURS[arm])
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("episode")
-    axes.set_ylabel(f"reward, mean of the last {SMOOTH} episodes")
-    axes.set_title(f"Conflicts of {_lives(figures.seeds)}")
-    axes.legend()
-    axes.grid(alpha=0.3)
-    picture.savefig(path, dpi=120)
-    return True
+
+    def paint(made: Any) -> None:
+        axes = made.add_subplot()
+        for arm in ARMS:
+            curve = figures.curves[arm]
+            smooth = [fmean(curve[max(0, end - SMOOTH) : end]) for end in range(1, len(curve) + 1)]
+            axes.plot(range(1, len(curve) + 1), smooth, label=NAMES[arm], color=COLOURS[arm])
+        title = f"Conflicts of {_lives(figures.seeds)}"
+        labelled(axes, x="episode", y=f"reward, mean of the last {SMOOTH} episodes", title=title)
+        axes.legend()
+
+    return picture(path, (8, 4.5), paint)
 
 
 def _lives(seeds: Sequence[int]) -> str:
@@ -84,7 +73,4 @@ def _gain(figures: Figures, arm: str) -> tuple[str, str]:
 
 
 def _cells(difference: Difference) -> tuple[str, str]:
-    if difference.interval is None:
-        return f"{difference.mean:+.3f}", "–"
-    low, high = difference.interval
-    return f"{difference.mean:+.3f}", f"{low:+.3f} to {high:+.3f}"
+    return f"{difference.mean:+.3f}", interval(difference.interval, "+.3f")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from examples.energy_tycoon.figures import FEWEST, Difference
+from examples.command import interval, labelled, picture, table
+from examples.energy_tycoon.figures import FEWEST
 from examples.one_agent.playing import WITH, WITHOUT, Figures
 
 COLOURS: Final = {WITHOUT: "#888888", WITH: "#1b7f5c"}
@@ -30,22 +29,12 @@ def show(console: Console, figures: Figures) -> None:
 def _table(figures: Figures) -> Table:
     first, last = figures.seeds[0], figures.seeds[-1]
     title = f"CliffWalking-v1: seeds {first} to {last}, the last {figures.counted} of {figures.runs} runs"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    table.add_column("agent", no_wrap=True)
-    for name in ("mean return", "gain", "95 % interval", "moves/s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = table(title, "agent", ("mean return", "gain", "95 % interval", "moves/s"))
     for arm, mean in figures.last.items():
         gain = figures.gain.get(arm)
-        shown = ("", "") if gain is None else (f"{gain.mean:+.1f}", _interval(gain))
-        table.add_row(arm, f"{mean:.1f}", *shown, f"{figures.moves_a_second[arm]:,.0f}")
-    return table
-
-
-def _interval(gain: Difference) -> str:
-    if gain.interval is None:
-        return "–"
-    low, high = gain.interval
-    return f"{low:+.1f} to {high:+.1f}"
+        shown = ("", "") if gain is None else (f"{gain.mean:+.1f}", interval(gain.interval, "+.1f"))
+        rows.add_row(arm, f"{mean:.1f}", *shown, f"{figures.moves_a_second[arm]:,.0f}")
+    return rows
 
 
 def as_json(figures: Figures) -> str:
@@ -55,23 +44,16 @@ def as_json(figures: Figures) -> str:
 
 def draw(figures: Figures, path: Path) -> bool:
     """Draw the learning curves into a PNG; False where matplotlib is not installed."""
-    try:
-        matplotlib = import_module("matplotlib.figure")
-    except ImportError:
-        return False
-    picture = matplotlib.Figure(figsize=(8, 4), layout="constrained")
-    axes = picture.subplots()
-    others = [arm for arm in figures.curves if arm not in COLOURS]
-    colours = {**COLOURS, **dict(zip(others, OTHERS, strict=False))}
-    for arm, curve in figures.curves.items():
-        axes.plot(range(1, len(curve) + 1), curve, label=arm, color=colours[arm], lw=2 if arm in COLOURS else 1)
-    axes.set_yscale("symlog", linthresh=10)
-    axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("run")
-    axes.set_ylabel("mean return")
-    axes.set_title("CliffWalking-v1")
-    axes.grid(alpha=0.3)
-    picture.legend(loc="outside right upper")
-    picture.savefig(path, dpi=120)
-    return True
+
+    def paint(made: Any) -> None:
+        axes = made.subplots()
+        others = [arm for arm in figures.curves if arm not in COLOURS]
+        colours = {**COLOURS, **dict(zip(others, OTHERS, strict=False))}
+        for arm, curve in figures.curves.items():
+            axes.plot(range(1, len(curve) + 1), curve, label=arm, color=colours[arm], lw=2 if arm in COLOURS else 1)
+        axes.set_yscale("symlog", linthresh=10)
+        axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
+        labelled(axes, x="run", y="mean return", title="CliffWalking-v1")
+        made.legend(loc="outside right upper")
+
+    return picture(path, (8, 4), paint)

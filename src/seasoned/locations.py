@@ -57,11 +57,7 @@ def open_store(
         path = os.fspath(location).removeprefix(_SQLITE)
         if "://" in path:
             return _engine(path).open_url(path, clock, analyser)
-        if not path.strip():
-            raise InvalidInput("the path of a memory must not be blank")
-        if "\0" in path:
-            raise InvalidInput(f"the path of a memory must hold no NUL, found {path!r}")
-        return SQLiteStore(os.path.abspath(path), durability=durability, clock=clock, analyser=analyser)
+        return SQLiteStore(path, durability=durability, clock=clock, analyser=analyser)
     if isinstance(location, Store):
         return location
     raise WrongType(f"a memory lies in a file, at a URL or in a store, not in {location!r}")

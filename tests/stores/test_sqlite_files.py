@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from seasoned.errors import SchemaTooNew, StoreCorrupt, StoreError, StoreFull, StoreReadOnly
+from seasoned.errors import InvalidInput, SchemaTooNew, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, WrongType
 from seasoned.ports import Credit, Put, Remove
 from seasoned.query import Query
 from seasoned.records import Key
@@ -40,6 +40,17 @@ def raw(path, statement, *bound):
 def bytes_beside(path):
     """All bytes of the file and of those that belong to it."""
     return b"".join(one.read_bytes() for one in sorted(path.parent.iterdir()) if one.name.startswith(path.name))
+
+
+@pytest.mark.parametrize(
+    ("path", "error"), [("a\0b.db", InvalidInput), (" ", InvalidInput), (b"a.db", WrongType), (5, WrongType)]
+)
+def test_what_names_no_file_is_refused(tmp_path, monkeypatch, path, error):
+    """With what was found, and nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match="path"):
+        SQLiteStore(path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_files_are_readable_by_their_owner_alone(tmp_path):

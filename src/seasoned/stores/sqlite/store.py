@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from seasoned.arms import Ranked, Wanted, in_arrays, rank
-from seasoned.errors import StoreError, StoreReadOnly
+from seasoned.errors import InvalidInput, StoreError, StoreReadOnly, WrongType
 from seasoned.forks import watch
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, SystemClock
 from seasoned.query import Page, Query
@@ -40,6 +40,7 @@ class SQLiteStore:
     killed process. `analyser` says how texts become terms. `cache_bytes` bounds the indexes kept in memory.
 
     Raises:
+        InvalidInput, WrongType: a path that is blank, holds a NUL, or is none.
         SchemaTooNew: a newer version wrote the file.
         StoreCorrupt: the file is damaged, or of another program.
         StoreError: the file cannot be opened or created.
@@ -54,7 +55,7 @@ class SQLiteStore:
         analyser: Analyser = DEFAULT_ANALYSER,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = _checked(path).absolute()
         self._clock = clock or SystemClock()
         self._connections = Connections(str(self.path), durability)
         self._analyser = analyser
@@ -217,3 +218,14 @@ class SQLiteStore:
         except StoreError as error:
             _LOG.warning("the index of one scope was not stored: %s", error)
         index.saved_seq = index.seq
+
+
+def _checked(path: str | os.PathLike[str]) -> Path:
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
+    if not isinstance(name, str):
+        raise WrongType(f"the path of a memory is a string or a path, not {path!r:.80}")
+    if not name.strip():
+        raise InvalidInput("the path of a memory must not be blank")
+    if "\0" in name:
+        raise InvalidInput(f"the path of a memory must hold no NUL, found {name!r}")
+    return Path(name)
