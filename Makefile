@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines peers check format lint types imports test-wheel clean
+.PHONY: help demo test test-engines peers docs docs-cli check format lint types imports test-wheel clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -33,8 +33,16 @@ peers: $(READY)  ## run the test suites of other projects against ours; fetches 
 	@$(BIN)/python -m tests.peers.langgraph_store
 	@$(BIN)/python -m tests.peers.langchain_agents
 	@$(BIN)/python -m tests.peers.openai_sessions
+	@$(BIN)/python -m tests.peers.mcp_conformance
 
-check: format lint types imports test  ## everything that must hold before a commit
+check: format lint types imports docs test  ## everything that must hold before a commit
+
+docs: $(READY)  ## build the documents into site/, and check what was built
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@SEASONED_SITE=site $(BIN)/python -m pytest -q tests/docs/test_site.py
+
+docs-cli: $(READY)  ## write the page of the command line anew
+	@$(BIN)/python -m tests.docs.command_line > docs/cli.md
 
 format: $(READY)  ## check the formatting
 	@$(BIN)/ruff format --check .
@@ -52,4 +60,4 @@ test-wheel:  ## run the tests from the built wheel on each Python from 3.11 to 3
 	@PYTHON=$(PYTHON) sh tests/wheel.sh
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

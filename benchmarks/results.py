@@ -1,4 +1,4 @@
-"""Write `docs/results.md` from the JSON that the benchmarks wrote.
+"""Print the tables of `docs/results.md` from the JSON that the benchmarks wrote; what stands between them is by hand.
 
 python benchmarks/results.py locomo.json beam.json store.json crash.json
 """
@@ -11,20 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from common.report import shown
-
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
-
-INTRO = """# Results
-
-Measured by the scripts in `benchmarks/`; each part gives its command, and `benchmarks/results.py` writes this page from
-their JSON. Times depend on the machine and on what else it does, so read the ratios to the peers, which were measured
-in the same run. No test depends on a time.
-
-The data is not part of this project: LoCoMo is `locomo10.json` of snap-research/LoCoMo (CC BY-NC 4.0), BEAM five of the
-100K-token chats of mohammadtavakoli78/BEAM. The peers are found with `--peer-python`, the Python of an environment that
-has `chromadb`, `mem0ai` and `bm25s` with `PyStemmer`; for `langgraph-checkpoint-sqlite` it must be one whose `sqlite3`
-can load extensions. Set `OPENBLAS_NUM_THREADS=1` for steadier times.
-"""
 
 ABOUT = {
     "LoCoMo": """Turn-level recall: the share of the evidence turns among the first k that a search finds, mean over
@@ -45,28 +31,16 @@ must be there, every batch whole or absent, and `Memory.check()` content. SIGKIL
 does.""",
 }
 
-NOT_MEASURED = """## What is not measured
-
-- A power cut: FULL waits for the disk at every write, and what the disk then does is its own.
-- Answers: no language model reads what was found, so these figures are of retrieval alone.
-- BEAM's longer chats (500K tokens and more), and LoCoMo's images beyond their captions.
-- Peers as servers (Qdrant, Chroma and Postgres over a network), and peers with their own language models.
-- 1,000,000 records in one scope, unless a command above says `--million`.
-- Windows and macOS, and disks other than the one of this machine.
-- Reads while another process writes without pause.
-"""
-
 
 def main() -> None:
-    """Write the page."""
+    """Print a part for each file."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("results", type=Path, nargs="+", help="what the benchmarks wrote with --json")
-    options.add_argument("--out", type=Path, default=PAGE)
     given = options.parse_args()
     found = [json.loads(path.read_text(encoding="utf-8")) for path in given.results]
     names = [each["benchmark"] for each in found]
     parts = [part(each, again=each["benchmark"] in names[:place]) for place, each in enumerate(found)]
-    given.out.write_text("\n".join([INTRO, *parts, NOT_MEASURED]), encoding="utf-8")
+    print("\n".join(parts))
 
 
 def part(found: Mapping[str, object], *, again: bool) -> str:
@@ -77,7 +51,7 @@ def part(found: Mapping[str, object], *, again: bool) -> str:
     assert isinstance(tables, list)
     facts = ", ".join(f"{fact} {shown(value)}" for fact, value in machine.items())
     opening = [f"## {name}, in another setting"] if again else [f"## {name}", ABOUT.get(str(name), "")]
-    lines = [*opening, f"    {found['command']}", f"Machine: {facts}.", *tables]
+    lines = [*opening, f"```sh\n{found['command']}\n```", f"Machine: {facts}.", *tables]
     return "\n\n".join(each.strip("\n") for each in lines if each) + "\n" + _list(notes)
 
 

@@ -11,6 +11,8 @@ from contextlib import ExitStack, closing
 from datetime import timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from seasoned import CallableEmbedder, HashingEmbedder, Key, Memory, Transferred
 from seasoned.errors import BundleError, StoreError, WrongType
@@ -65,9 +67,9 @@ def contents(memory):
 def test_what_was_exported_comes_back_whole(full, opened, tmp_path):
     """Text, data, times, worth, sources, old versions and scopes below, in the same order; found by words at once."""
     done = full.export(tmp_path / "all.jsonl")
-    assert done == Transferred(read=8, written=8)
+    assert done == Transferred(read=8, written=8, tombstones=1)
     other = opened(tmp_path / "new.db")
-    assert other.import_(tmp_path / "all.jsonl") == Transferred(read=8, written=8)
+    assert other.import_(tmp_path / "all.jsonl") == Transferred(read=8, written=8, tombstones=1)
     assert contents(other) == contents(full)
     assert [hit.id for hit in other.recall("fact 太郎")] == ["f"]
     assert other.conversation.messages("s1") == full.conversation.messages("s1")
@@ -91,11 +93,16 @@ def test_the_history_goes_on_after_an_import(full, opened, tmp_path):
     ]
 
 
-def test_neither_what_was_removed_nor_what_has_ended_is_exported(full, tmp_path):
-    """Not even as an id."""
+def test_of_what_was_removed_the_id_is_exported_and_of_what_has_ended_nothing(full, opened, tmp_path):
+    """The id so that others can follow, unless it is asked to leave it out."""
     full.export(tmp_path / "all.jsonl")
     text = (tmp_path / "all.jsonl").read_text()
-    assert ("gone" in text, "removed-text" in text, "ended" in text) == (False, False, False)
+    assert ('"id": "gone"' in text, "removed-text" in text, "ended" in text) == (True, False, False)
+    assert full.export(tmp_path / "none.jsonl", removals=False) == Transferred(read=8, written=8)
+    assert '"gone"' not in (tmp_path / "none.jsonl").read_text()
+    other = opened()
+    other.import_(tmp_path / "none.jsonl")
+    assert contents(other) == contents(full)
 
 
 def test_an_import_into_another_scope_keeps_what_belongs_together(full, opened, tmp_path):
@@ -119,8 +126,8 @@ def test_importing_twice_writes_nothing_twice(full, opened, tmp_path):
     other = opened()
     other.import_(tmp_path / "all.jsonl")
     before = contents(other)
-    assert other.import_(tmp_path / "all.jsonl") == Transferred(read=8, duplicate=8)
-    assert full.import_(tmp_path / "all.jsonl") == Transferred(read=8, duplicate=8)
+    assert other.import_(tmp_path / "all.jsonl") == Transferred(read=8, duplicate=8, tombstones=1)
+    assert full.import_(tmp_path / "all.jsonl") == Transferred(read=8, duplicate=8, tombstones=1)
     assert contents(other) == before
 
 
@@ -205,11 +212,12 @@ def test_a_file_that_cannot_be_read_is_said(opened, tmp_path, name):
         opened().import_(tmp_path / name)
 
 
-def bundle_of(path, *lines):
-    """Write a bundle of these records, with a checksum that fits."""
-    head = {"format": "seasoned-bundle", "version": 1, "scope": ["x"], "exported": "2026-01-01T00:00:00+00:00"}
+def bundle_of(path, *lines, version=2, graves=0):
+    """Write a bundle of these lines, of which so many are tombstones, with a checksum that fits."""
+    head = {"format": "seasoned-bundle", "version": version, "scope": ["x"], "exported": "2026-01-01T00:00:00+00:00"}
     text = "".join(json.dumps(line) + "\n" for line in (head, *lines)).encode()
-    foot = json.dumps({"records": len(lines), "sha256": hashlib.sha256(text).hexdigest()}).encode()
+    numbers = {"records": len(lines) - graves} | ({"tombstones": graves} if version > 1 else {})
+    foot = json.dumps(numbers | {"sha256": hashlib.sha256(text).hexdigest()}).encode()
     path.write_bytes(text + foot + b"\n")
     return path
 
@@ -373,3 +381,151 @@ def test_a_memory_that_was_closed_reads_and_writes_no_bundle(opened, tmp_path):
     for verb in (memory.import_, memory.export):
         with pytest.raises(StoreError, match="closed"):
             verb(tmp_path / "all.jsonl")
+
+
+@pytest.fixture
+def both(full, opened, tmp_path):
+    """A memory and one that has read its bundle, and a way to bring over what changed since."""
+    other = opened(tmp_path / "other.db")
+    full.export(tmp_path / "first.jsonl")
+    other.import_(tmp_path / "first.jsonl")
+
+    def brought(**terms):
+        full.export(tmp_path / "next.jsonl")
+        return other.import_(tmp_path / "next.jsonl", **terms)
+
+    return full, other, brought
+
+
+def test_who_follows_has_the_changes_and_the_removals(both):
+    """A new text with the old one in the history, new tags and worth, removals in the scope and of all of one below."""
+    source, other, brought = both
+    source.update("x", text="v4", worth=3)
+    source.update("t", tags=["b"])
+    source.forget("f")
+    source.within("below", "deep").forget(everything=True)
+    other.remember("my own", id="own")
+    done = brought(follow=True)
+    assert (done.written, done.changed, done.removed, done.refused) == (2, 2, 2, ())
+    assert [each.record.text for each in other.history("x")] == ["v1", "v2", "v3", "v4"]
+    other.forget("own")
+    assert contents(other) == contents(source)
+    assert other.check() == []
+    assert [hit.id for hit in other.recall("fact 太郎")] == []
+
+
+def test_who_follows_loses_what_it_derived_from_what_was_removed(both):
+    """As by any forgetting; what it wrote on its own stays."""
+    source, other, brought = both
+    other.remember("seen in f", id="mine", sources=[Key(other.scope, "fact", "f")])
+    other.remember("my own", id="own")
+    source.forget("f")
+    assert brought(follow=True).removed == 2
+    assert [hit.id for hit in other.list(kinds=("note",)).hits] == ["t", "x", "own"]
+
+
+def test_who_does_not_follow_keeps_what_it_has(both):
+    """Nothing changes, nothing goes; what says something else is named."""
+    source, other, brought = both
+    before = contents(other)
+    source.update("x", text="another")
+    source.forget("f")
+    done = brought()
+    assert (done.changed, done.removed, done.tombstones) == (0, 0, 2)
+    assert done.refused == ("note 'x': another record has this id",)
+    assert [row for row in contents(other) if row[1] != "superseded"] == [
+        row for row in before if row[1] != "superseded"
+    ]
+
+
+def test_what_was_removed_here_comes_back_only_where_that_is_asked_for(both):
+    """A bundle of before does not undo a forgetting in passing, followed or not; in a scope below neither."""
+    source, other, brought = both
+    other.forget("f")
+    other.forget(everything=True, subtree=True, kinds=("message",))
+    other.within("below", "deep").forget("d", hard=True)
+    before = contents(other)
+    for terms in ({}, {"follow": True}):
+        done = brought(**terms)
+        assert sorted(done.refused) == [
+            f"{name}: it was removed here; import with restore to bring it back"
+            for name in ("fact 'f'", "message 'm1'", "message 'm2'", "note 'd'")
+        ]
+        assert contents(other) == before
+    assert brought(restore=True).written == 4
+    assert sorted(contents(other)) == sorted(contents(source))
+
+
+def test_a_record_that_was_removed_and_written_again_is_there(both):
+    """It is no removal any more, on neither side."""
+    source, other, brought = both
+    source.forget("f")
+    source.remember("a new fact", "fact", id="f")
+    other.forget("f")
+    other.remember("mine", "fact", id="f")
+    done = brought(follow=True)
+    assert (done.changed, done.removed, done.tombstones) == (1, 0, 1)
+    assert other.get("f").text == "a new fact"
+
+
+def test_no_tombstone_reaches_out_of_the_scope_it_is_read_into(opened, tmp_path):
+    """Not by its parts, and not by what breaks a rule: that is refused and named."""
+    memory = opened()
+    memory.remember("kept", id="n")
+    parent = opened(memory.store, ("acme",))
+    parent.remember("kept", id="n")
+    graves = [
+        {"gone": ["..", "n"], "kind": "note", "id": "n"},
+        {"gone": [""], "kind": "note", "id": "n"},
+        {"gone": "alice", "kind": "note", "id": "n"},
+        {"gone": [], "kind": "", "id": "n"},
+    ]
+    done = memory.import_(bundle_of(tmp_path / "b.jsonl", *graves, graves=len(graves)), follow=True)
+    assert (done.removed, len(done.refused)) == (0, 3)
+    assert (memory.get("n").text, parent.get("n").text) == ("kept", "kept")
+
+
+def test_a_bundle_of_the_first_version_is_read(opened, tmp_path):
+    """It has no tombstones, and a foot that does not count them."""
+    path = bundle_of(tmp_path / "b.jsonl", line(id="fine"), version=1)
+    assert opened().import_(path, follow=True) == Transferred(read=1, written=1)
+
+
+NAMES = ("a", "b", "c")
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("remember"), st.sampled_from(NAMES), st.sampled_from(("tea", "milk"))),
+        st.tuples(st.just("update"), st.sampled_from(NAMES), st.sampled_from(("rice", "bread"))),
+        st.tuples(st.just("forget"), st.sampled_from(NAMES), st.just("")),
+        st.tuples(st.just("below"), st.sampled_from(NAMES), st.sampled_from(("tea", ""))),
+        st.tuples(st.just("bring"), st.just(""), st.just("")),
+    ),
+    max_size=25,
+)
+
+
+def _step(memory, verb, name, text):
+    """Do what a step says, where the memory is so that it can be done."""
+    scope = memory.within("below") if verb == "below" else memory
+    there = {hit.id for hit in scope.list().hits}
+    if verb == "remember" or (verb == "below" and text):
+        scope.remember(text, id=name)
+    elif verb == "update" and name in there:
+        scope.update(name, text=text)
+    elif verb in ("forget", "below") and name in there:
+        scope.forget(name)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=STEPS)
+def test_who_follows_always_equals_its_source(tmp_path_factory, steps):
+    """Whatever is written, changed and removed between two bundles."""
+    path = tmp_path_factory.mktemp("bundles") / "b.jsonl"
+    with Memory(scope=ALICE, embedder="hashing") as source, Memory(scope=ALICE, embedder="hashing") as other:
+        for verb, name, text in [*steps, ("bring", "", "")]:
+            _step(source, verb, name, text)
+            if verb == "bring":
+                source.export(path)
+                done = other.import_(path, follow=True, restore=True)
+                assert done.refused == ()
+                assert sorted(contents(other), key=repr) == sorted(contents(source), key=repr)

@@ -32,6 +32,17 @@ def checked_text(text: object, what: str, *, blank: bool = False) -> str:
     return clean_text(text)
 
 
+def checked_list(given: object, what: str) -> Sequence[object]:
+    """Return a list or tuple.
+
+    Raises:
+        WrongType: something else, such as one string.
+    """
+    if not isinstance(given, (list, tuple)):
+        raise WrongType(f"{what} are a list, not {given!r:.80}")
+    return given
+
+
 def checked_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     """Return one kind or several as a tuple."""
     return tuple(checked_id(kind, "a kind") for kind in _several(kinds, "kinds"))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
+from seasoned.following import pages
 from seasoned.ports import Put, Store
-from seasoned.query import Page, Query
+from seasoned.query import Query
 from seasoned.records import Hit, Key, Scope
 
 PAGE: Final = 1_000
@@ -173,17 +174,6 @@ def _answering(store: Store, query: Query) -> Iterator[Derived]:
     for page in pages(store, query):
         yield from map(_node, page.hits)
         yield from (Derived(key) for key in page.unreadable)
-
-
-def pages(store: Store, query: Query) -> Iterator[Page]:
-    """Yield the pages of a query by order, to the last."""
-    cursor: str | None = query.cursor
-    while True:
-        page = store.find(replace(query, cursor=cursor))
-        yield page
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 def by_keys(store: Store, scope: Scope, keys: Iterable[Key], *, expired: bool = True) -> Iterator[Hit]:

@@ -15,6 +15,7 @@ SeasonedError
 │   ├── StoreFull                  no space is left
 │   ├── StoreReadOnly              it cannot be written
 │   ├── StoreCorrupt               what was read is damaged
+│   ├── StoreLocked                its key is not here
 │   └── SchemaTooNew               a newer seasoned wrote it
 ├── EmbeddingError                 an embedder failed or broke its promise
 ├── ModelError                     a model failed, or answered in an unusable form
@@ -23,6 +24,8 @@ SeasonedError
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class SeasonedError(Exception):
@@ -98,6 +101,21 @@ class StoreReadOnly(StoreError):
 
 class StoreCorrupt(StoreError):
     """What was read is damaged, or is not a seasoned store."""
+
+
+class StoreLocked(StoreError):
+    """A scope is encrypted, and the key that could answer is not here; nothing was written.
+
+    `scope` is whose memory it is, `name` the key that is wanted ("" where nobody named one).
+    """
+
+    def __init__(self, *, scope: Sequence[str], name: str) -> None:
+        super().__init__(
+            f"locked: the key {name!r} of {'/'.join(scope)} is not here, or is not the one that it was sealed with; "
+            "open the memory with keys= that have it"
+        )
+        self.scope = tuple(scope)
+        self.name = name
 
 
 class SchemaTooNew(StoreError):

@@ -96,7 +96,7 @@ class Not:
 
 Filter: TypeAlias = Compare | And | Or | Not
 """A filter, checked: what `parse_filter` returns."""
-Where: TypeAlias = "Filter | Mapping[str, object] | None"
+Where: TypeAlias = Filter | Mapping[str, object] | None
 """A filter as callers write it: `{"kind": "note", "data.x": {"gt": 3}, "or": [{…}, {…}]}`, or made of the classes."""
 
 

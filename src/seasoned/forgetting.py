@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol, runtime_checkable
 
-from seasoned.cascade import PAGE, Asked, Cascade, Derived, Remade, Remaker, by_keys, cascade, pages
+from seasoned.cascade import PAGE, Asked, Cascade, Derived, Remade, Remaker, by_keys, cascade
 from seasoned.errors import Conflict, InvalidInput, NotFound, StoreError, WrongType
+from seasoned.following import pages
 from seasoned.ports import Change, Counts, Put, Remove, Store, Upkeep
 from seasoned.query import And, Compare, Filter, Op, Query, both
 from seasoned.records import Key, Record, Scope, checked_id
@@ -104,6 +105,17 @@ def forget(
     going = _Forgetting(store, selection.scope, hard=hard, dry_run=dry_run, remaker=remaker)
     going.forget(chosen)
     return _receipt(going, chosen, superseded)
+
+
+def forget_keys(store: Store, scope: Scope, keys: Sequence[Key], remaker: Remaker | None = None) -> int:
+    """Remove these records as `forget` does, and what follows; pass over what is not there. Return how many went.
+
+    Raises:
+        Conflict: other writers came first at every try; nothing was forgotten.
+    """
+    going = _Forgetting(store, scope, hard=False, dry_run=False, remaker=remaker)
+    going.forget([Derived(hit.record.key, (), hit.order) for hit in by_keys(store, scope, keys)])
+    return going.counts.rows
 
 
 def _selected(store: Store, selection: Selection) -> Iterator[Derived]:

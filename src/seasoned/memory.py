@@ -6,47 +6,51 @@ import builtins
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from seasoned.arguments import check_type, checked_text
-from seasoned.context import Context, budget_left
-from seasoned.conversation import ConversationMemory, ConversationPolicy
-from seasoned.conversation.messages import session_name
+from seasoned.arguments import check_type
+from seasoned.context import Context
 from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import InvalidInput, StoreError
-from seasoned.experience import ExperienceMemory
-from seasoned.forgetting import finish_erasures
-from seasoned.joined.contexts import build
-from seasoned.joined.lessons import KnownLessons
-from seasoned.joined.outcomes import Credited, credit, word
-from seasoned.joined.pins import set_pin
+from seasoned.forgetting import finish_erasures, forget_keys
 from seasoned.joined.policy import ContextPolicy
-from seasoned.joined.sources import Sources, Wanted
+from seasoned.keys import Keys, with_keys
+from seasoned.lazy import Lazy
 from seasoned.locations import open_store
-from seasoned.notes import LAYERS, RESERVED, SUPERSEDED, Notes
-from seasoned.playbook import Playbook
+from seasoned.notes import LAYERS, SUPERSEDED, Notes
 from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep, new_id
 from seasoned.query import Query
 from seasoned.ranking import Blend
-from seasoned.records import JSON, Scope
+from seasoned.records import JSON, Key, Scope
 from seasoned.redaction import RedactingEmbedder, RedactionPolicy, Redactor, redacting_store
 from seasoned.reembedding import reembed
-from seasoned.runs import RunMemory
-from seasoned.runs.profiles import safe_id
-from seasoned.runs.rows import run_name
-from seasoned.scoped import ScopedRecords
+from seasoned.results import Credited
+from seasoned.scoped import ScopedRecords, unlearning
 from seasoned.search import Searcher
 from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
-from seasoned.transfer.bundle import Progress, Transferred, export, import_bundle
+from seasoned.transfer.bundle import Progress, Transferred, export
 from seasoned.transfer.copying import Copied, copy
+from seasoned.transfer.unbundling import Terms, import_bundle
+
+if TYPE_CHECKING:
+    from seasoned.conversation import ConversationMemory, ConversationPolicy
+    from seasoned.experience import ExperienceMemory
+    from seasoned.parts import Parts
+    from seasoned.playbook import Playbook
+    from seasoned.runs import RunMemory
 
 DEFAULT_SCOPE: Final = ("default",)
 """The scope where none is named: right for one user; give each of several one of their own."""
 
 ENGINE_FIGURES: Final = ("engine", "schema", "file_bytes", "log_bytes")
 """What `stats` says of the engine; its counts over all scopes are for who runs it: `memory.store.stats()`."""
+
+_PARTS: Final = "seasoned.parts"
+"""The memories, with all that they need: a third of the package, imported where one of them is first used."""
 
 _LOG: Final = logging.getLogger("seasoned.memory")
 
@@ -60,13 +64,14 @@ class Memory(ScopedRecords):
     LangChain `Embeddings` or a callable. `durability` "full" survives a power cut, "normal" a killed process.
     `language` is the Snowball stemmer for words in Latin script. `policy` says how conversations become contexts,
     `blend` how the arms of search are fused. With `redaction`, secrets and personal data are replaced before anything
-    is stored, indexed, embedded or sent. One memory may be shared by threads; after `close` every verb raises
-    `StoreClosed`.
+    is stored, indexed, embedded or sent. With `keys` (see `seasoned.stores.encrypted`), the scopes that they name are
+    encrypted before anything of them reaches the engine. One memory may be shared by threads; after `close` every verb
+    raises `StoreClosed`.
 
     Raises:
         InvalidScope, InvalidInput, WrongType: an argument breaks its rule.
         StoreError: the store cannot be opened; see its subclasses.
-        MissingExtra: the embedder needs a package that is not installed.
+        MissingExtra: the embedder, or encryption, needs a package that is not installed.
     """
 
     def __init__(
@@ -80,24 +85,28 @@ class Memory(ScopedRecords):
         policy: ConversationPolicy | None = None,
         blend: Blend | None = None,
         redaction: RedactionPolicy | Redactor | None = None,
+        keys: Keys | None = None,
         clock: Clock | None = None,
         ids: IdSource = new_id,
     ) -> None:
         checked = Scope(scope)
         redactor = redaction if redaction is None or isinstance(redaction, Redactor) else Redactor(redaction)
         space = resolve(embedder)
-        check_type(policy, ConversationPolicy, "policy")
+        if policy is not None:
+            import_module(_PARTS).check_policy(policy)
         check_type(blend, Blend, "blend")
         self._clock = clock or SystemClock()
-        store = open_store(location, durability=durability, clock=self._clock, analyser=Analyser(language))
+        analyser = Analyser(language)
+        opened = open_store(location, durability=durability, clock=self._clock, analyser=analyser)
+        store = with_keys(opened, keys, checked, clock=self._clock, analyser=analyser, owns=opened is not location)
         self._owns_store = store is not location
         if redactor is not None:
             store, space = redacting_store(store, redactor), RedactingEmbedder(space, redactor)
-        self._assemble(store, checked, Searcher(store, space, blend, redactor), policy or ConversationPolicy(), ids)
+        self._assemble(store, checked, Searcher(store, space, blend, redactor), policy, ids)
         self._say_what_lacks_vectors()
 
     def _assemble(
-        self, store: Store, scope: Scope, searcher: Searcher, policy: ConversationPolicy, ids: IdSource
+        self, store: Store, scope: Scope, searcher: Searcher, policy: ConversationPolicy | None, ids: IdSource
     ) -> None:
         self._store = store
         self._closed = False
@@ -106,24 +115,21 @@ class Memory(ScopedRecords):
         self._policy = policy
         self._ids = ids
         self._notes = Notes(store, scope, searcher, self._clock, ids)
-        self._conversation = ConversationMemory(
-            store, scope, searcher=searcher, clock=self._clock, ids=ids, policy=policy
-        )
-        self._runs = RunMemory(store, scope, searcher=searcher, clock=self._clock)
-        self._experience = ExperienceMemory(store, scope, searcher, self._clock, ids)
-        self._playbook = Playbook(store, scope=scope, searcher=searcher, clock=self._clock, ids=ids)
-        self._sources = Sources(
-            store=store,
-            scope=scope,
-            searcher=searcher,
-            clock=self._clock,
-            ids=ids,
-            notes=self._notes,
-            conversation=self._conversation,
-            runs=self._runs,
-            experience=self._experience,
-            playbook=self._playbook,
-            lessons=KnownLessons(store, scope),
+        self._let_go()
+
+    def _let_go(self) -> None:
+        given: dict[str, object] = {} if self._policy is None else {"policy": self._policy}
+        self._parts = Lazy(
+            partial(
+                _made_parts,
+                store=self._store,
+                scope=self.scope,
+                searcher=self._searcher,
+                notes=self._notes,
+                clock=self._clock,
+                ids=self._ids,
+                **given,
+            )
         )
 
     @property
@@ -135,25 +141,25 @@ class Memory(ScopedRecords):
     def conversation(self) -> ConversationMemory:
         """What was said, in sessions."""
         self._check_open()
-        return self._conversation
+        return self._parts.get().sources.conversation
 
     @property
     def experience(self) -> ExperienceMemory:
         """Decisions, trajectories and feedback."""
         self._check_open()
-        return self._experience
+        return self._parts.get().sources.experience
 
     @property
     def playbook(self) -> Playbook:
         """Advice that grows with every run: entries, what they did for those who used them, and every change."""
         self._check_open()
-        return self._playbook
+        return self._parts.get().sources.playbook
 
     @property
     def runs(self) -> RunMemory:
         """What happened in runs of many turns: turns, atoms, episodes, lessons."""
         self._check_open()
-        return self._runs
+        return self._parts.get().sources.runs
 
     def context(
         self,
@@ -184,22 +190,17 @@ class Memory(ScopedRecords):
             WrongType: a value of another type, or an unknown name.
         """
         self._check_open()
-        check_type(policy, ContextPolicy, "policy")
-        shares = policy or ContextPolicy()
-        cut: dict[str, object] = {"step": shares.step, "recall_share": shares.changing}
-        return build(
-            self._sources,
-            Wanted(
-                task=checked_text(task, "a task"),
-                budget=budget_left(budget, reserve),
-                session=None if session is None else session_name(session),
-                run=None if run is None else run_name(run),
-                profile=safe_id(profile),
-                instruction=checked_text(instruction, "an instruction", blank=True),
-                policy=shares,
-                conversation=self._policy.overridden(**{**cut, **conversation}),
-                trace=bool(trace),
-            ),
+        return self._parts.get().context(
+            task,
+            budget,
+            reserve,
+            session,
+            run,
+            instruction=instruction,
+            profile=profile,
+            policy=policy,
+            trace=trace,
+            conversation=conversation,
         )
 
     def outcome(
@@ -222,32 +223,7 @@ class Memory(ScopedRecords):
             InvalidInput: neither or both of reward and rating, or a rating outside 0 to 10.
         """
         self._check_open()
-        return credit(self._sources, word(trace, reward, rating, note, by))
-
-    def pin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # the field's name everywhere
-        """Show a note in every context; return whether that is new. A run under way keeps what it began with.
-
-        Raises:
-            NotFound: there is none in this scope.
-            InvalidInput: it is no note, or 1,000 are pinned.
-        """
-        return self._set_pin(id, kind, pinned=True)
-
-    def unpin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # as above
-        """Show a note no more in every context; return whether that is new.
-
-        Raises:
-            NotFound: there is none in this scope.
-        """
-        return self._set_pin(id, kind, pinned=False)
-
-    def _set_pin(self, name: str, kind: str | None, *, pinned: bool) -> bool:
-        key = self.get(name, kind).record.key
-        if key.kind in RESERVED:
-            raise InvalidInput(
-                f"a note can be pinned, not a {key.kind}; a message is pinned by memory.conversation.pin"
-            )
-        return set_pin(self._store, self._clock, key, pinned=pinned)
+        return self._parts.get().outcome(trace, reward, rating, note, by)
 
     def within(self, *parts: str) -> Memory:
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
@@ -268,19 +244,37 @@ class Memory(ScopedRecords):
         self._check_open()
         return reembed(self._store, self.scope, self._searcher, progress) if self._searcher.dense else 0
 
-    def export(self, path: str | os.PathLike[str]) -> Transferred:
-        """Write all records of the scope and those below it to a bundle file (JSON lines with a checksum)."""
-        self._check_open()
-        return export(self._store, self.scope, path, self._clock)
+    def export(self, path: str | os.PathLike[str], *, removals: bool = True) -> Transferred:
+        """Write all records of the scope and those below it to a bundle file (JSON lines with a checksum).
 
-    def import_(self, path: str | os.PathLike[str], progress: Progress | None = None) -> Transferred:
-        """Read a bundle into this scope; records that are there already stay as they are.
+        With `removals` it also tells the ids of what was removed, so that another memory can follow.
+        """
+        self._check_open()
+        return export(self._store, self.scope, path, self._clock, removals=removals)
+
+    def import_(
+        self,
+        path: str | os.PathLike[str],
+        progress: Progress | None = None,
+        *,
+        follow: bool = False,
+        restore: bool = False,
+    ) -> Transferred:
+        """Read a bundle into this scope; records that are there already stay, and what was removed here stays away.
+
+        With `follow` the scope follows the one that was exported: records that differ become as the bundle has them,
+        and what was removed there is forgotten here, with what was derived from it. With `restore` what was removed
+        here comes back.
 
         Raises:
             BundleError: it is damaged or not a bundle; nothing was imported.
         """
         self._check_open()
-        return import_bundle(self._store, self.scope, path, self._searcher, progress)
+        terms = Terms(follow=follow, restore=restore, forget=self._forget_keys)
+        return import_bundle(self._store, self.scope, path, self._searcher, progress, terms)
+
+    def _forget_keys(self, keys: Sequence[Key]) -> int:
+        return forget_keys(self._store, self.scope, keys, unlearning())
 
     def copy_to(self, target: Memory, progress: Progress | None = None) -> Copied:
         """Write all records of the scope and those below it into the same scope of another memory, and compare both.
@@ -334,7 +328,7 @@ class Memory(ScopedRecords):
 
         Erasures that were pending are finished, and are a finding where a reader still holds them back.
         """
-        self._check_open()
+        self.scopes()  # an encrypted store checks the scopes that were asked for
         return self._upkeep().check()
 
     def rebuild(self, progress: Callable[[str], None] | None = None) -> int:
@@ -386,3 +380,8 @@ class Memory(ScopedRecords):
             _LOG.warning(
                 "%d records have no vector of %s: they are found by words alone until reembed() is run", number, space
             )
+
+
+def _made_parts(**given: object) -> Parts:
+    parts: Parts = import_module(_PARTS).Parts(**given)
+    return parts

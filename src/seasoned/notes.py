@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
+from seasoned.cascade import Bond, bond_of
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
+from seasoned.following import pages
 from seasoned.forgetting import EXPORT, STALE
 from seasoned.ports import ABSENT, Clock, IdSource, Put, Store
 from seasoned.query import Order, Page, Query, both, parse_filter
@@ -41,6 +43,7 @@ RESERVED: Final = (*LAYERS, *BOOKKEEPING)
 """Kinds that `remember` does not write."""
 
 _RETRIES: Final = 8
+_CURRENT: Final = parse_filter({"kind": {"ne": SUPERSEDED}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,8 @@ class Notes:
     def update(self, name: str, kind: str | None, changes: Mapping[str, object]) -> Hit:
         """Write a new version of a record; the old one stays in its history.
 
+        What was made from a text that is replaced is marked for rewriting: `data.stale` is true, at any depth.
+
         Raises:
             NotFound: there is no such record, or it was removed meanwhile.
             InvalidInput: a text or data of a record that another verb writes.
@@ -132,12 +137,25 @@ class Notes:
             new = _changed(old, changes)
             vectors = self._searcher.vectors([new.text])[0][0] if new.text != old.text else None
             kept = Put(_superseded(old, self._number(found) + attempt), expect=ABSENT)
+            marks = [] if new.text == old.text else map(_marked, self._made_from(old.key))
             try:
-                self._store.apply([kept, Put(new, vectors, old.version)])
+                self._store.apply([*marks, kept, Put(new, vectors, old.version)])
             except Conflict:
                 continue
             return self._written(old.key)
         raise Conflict(old.key, expected=old.version, found="a newer version at every try")
+
+    def _made_from(self, key: Key) -> list[Record]:
+        """Return what was made from a record, and from that, in the scope and those below it, that is not marked."""
+        found, waiting = dict[Key, Record](), [key]
+        while waiting:
+            query = Query(scope=self._scope, subtree=True, source=waiting.pop(), where=_CURRENT, k=1_000)
+            for hit in (hit for page in pages(self._store, query) for hit in page.hits):
+                own = hit.record.key
+                if bond_of(own.kind) is Bond.ANY and own != key and own not in found and not hit.locked:
+                    found[own] = hit.record
+                    waiting.append(own)
+        return [each for each in found.values() if each.data.get(STALE) is not True]
 
     def _number(self, current: Hit) -> int:
         """Return the number of the present version: one above that of the last old one."""
@@ -224,6 +242,10 @@ def _changed(old: Record, changes: Mapping[str, object]) -> Record:
     if "tags" in changes:
         data["tags"] = _checked_tags(changes["tags"])
     return replace(old, data=data, **new)  # type: ignore[arg-type]  # Record checks each
+
+
+def _marked(record: Record) -> Put:
+    return Put(replace(record, data={**record.data, STALE: True}), None, record.version)
 
 
 def _superseded(old: Record, number: int) -> Record:

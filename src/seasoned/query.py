@@ -38,7 +38,8 @@ class Query:
     beside words, `blend` how both are fused; at most `k`, no cursor); else by order (`order`, paged by `cursor`). All
     are narrowed by `kinds`, `source` (derived from that key), `lacking` (no vectors of that fingerprint; texts that
     are not blank only) and `where`. With `subtree` the scopes below count too. `count` asks for `Page.count` and
-    `scopes` for `Page.scopes` in place of hits.
+    `scopes` for `Page.scopes` in place of hits; in the order CHANGED those that are empty now count too, whatever
+    narrows, since their removals can still be followed.
     Records past their `until` are left out unless `expired`.
 
     Raises:
@@ -89,7 +90,7 @@ class Query:
             raise InvalidInput("a ranked query takes neither keys nor a cursor; raise k instead")
         if ranked and (self.count or self.scopes):
             raise InvalidInput("a ranked query is not counted: k says how many hits are asked for")
-        if self.order is Order.CHANGED and self.subtree:
+        if self.order is Order.CHANGED and self.subtree and not self.scopes:
             raise InvalidInput("a sequence belongs to one scope: follow the scopes of a subtree one by one")
 
 

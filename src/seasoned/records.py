@@ -338,7 +338,8 @@ class Why:
 class Hit:
     """A record that answers a query.
 
-    `score` is fused and in [0, 1] (0 where nothing was ranked), identical text near 1. `why` has each arm's part.
+    `score` is fused and in [0, 1] (0 where nothing was ranked), identical text near 1. `why` has each part of it by
+    name, such as "lexical" or "dense", as a `Why`: their shares add up to the score.
     `order` is the place at which the record was first written, `seq` that of its last change; `written` is when.
     """
 
@@ -358,3 +359,8 @@ class Hit:
     def text(self) -> str:
         """The record's text."""
         return self.record.text
+
+    @property
+    def locked(self) -> bool:
+        """Whether its content cannot be read, since its key is not here: text "" and data `{"locked": true}`."""
+        return False

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from seasoned.records import Key
+
 
 class Status(StrEnum):
     """What became of something that was to be written."""
@@ -79,3 +81,18 @@ class Swept:
     def total(self) -> int:
         """How many records it removed."""
         return sum(self.by_kind.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credited:
+    """What became of an outcome: the effect, from -1 to 1, and the records credited.
+
+    `status` is a duplicate where the same rater said the same before. `replaced` is the effect that the rater gave
+    before, None at first. `left_out` names records that could not be credited, such as forgotten ones, and why.
+    """
+
+    effect: float
+    status: Status
+    credited: tuple[Key, ...] = ()
+    left_out: tuple[tuple[Key, str], ...] = ()
+    replaced: float | None = None

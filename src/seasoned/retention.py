@@ -11,8 +11,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
-from seasoned.cascade import PARTS, Remaker, by_keys, pages
+from seasoned.cascade import PARTS, Remaker, by_keys
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
+from seasoned.following import pages
 from seasoned.forgetting import Selection, forget
 from seasoned.ports import ABSENT, Remove, Store
 from seasoned.query import Compare, Filter, Not, Op, Query, both

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import builtins
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
 
 from seasoned.arguments import check_type, checked_ids, checked_kinds
-from seasoned.errors import StoreClosed
+from seasoned.cascade import Remaker
+from seasoned.errors import InvalidInput, StoreClosed
 from seasoned.explain import Explanation, explain
-from seasoned.forgetting import Selection, forget, source_key
-from seasoned.notes import BOOKKEEPING, SUPERSEDED, Notes, Revision, age_limit
+from seasoned.following import pages
+from seasoned.forgetting import EXPORT, Selection, forget, source_key
+from seasoned.joined.pins import set_pin
+from seasoned.keys import KeyForgotten, Progress, Rotated, sealing
+from seasoned.locked import check_readable
+from seasoned.notes import BOOKKEEPING, RESERVED, SUPERSEDED, Notes, Revision, age_limit
 from seasoned.ports import Clock, Store
 from seasoned.query import Compare, Not, Op, Order, Page, Query, Where, both, parse_filter
 from seasoned.records import JSON, WHEN, Hit, Key, Scope
 from seasoned.results import Added, Receipt, Swept
 from seasoned.retention import BATCH, Retention, sweep
-from seasoned.runs.unlearning import Unlearning
 from seasoned.search import Hits, Searcher
 from seasoned.trust import Origin, checked_origin
 
@@ -144,6 +151,33 @@ class ScopedRecords:
             query, k=k, scope=self.scope, subtree=subtree, kinds=checked_kinds(kinds), where=parse_filter(where)
         )
 
+    def pin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # the field's name everywhere
+        """Show a note in every context; return whether that is new. A run under way keeps what it began with.
+
+        Raises:
+            NotFound: there is none in this scope.
+            InvalidInput: it is no note, or 1,000 are pinned.
+        """
+        return self._set_pin(id, kind, pinned=True)
+
+    def unpin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # as above
+        """Show a note no more in every context; return whether that is new.
+
+        Raises:
+            NotFound: there is none in this scope.
+        """
+        return self._set_pin(id, kind, pinned=False)
+
+    def _set_pin(self, name: str, kind: str | None, *, pinned: bool) -> bool:
+        hit = self.get(name, kind)
+        check_readable([hit])
+        key = hit.record.key
+        if key.kind in RESERVED:
+            raise InvalidInput(
+                f"a note can be pinned, not a {key.kind}; a message is pinned by memory.conversation.pin"
+            )
+        return set_pin(self._store, self._clock, key, pinned=pinned)
+
     def scopes(self) -> builtins.list[Scope]:
         """Return the scopes below this one, itself included, that hold records."""
         self._check_open()
@@ -189,7 +223,7 @@ class ScopedRecords:
             everything=everything,
             subtree=subtree,
         )
-        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard, remaker=Unlearning())
+        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard, remaker=unlearning())
 
     def sweep(self, retention: Retention, batch: int = BATCH) -> Swept:
         """Remove what a retention does not keep, and what is past its `until`, in this scope and those below it.
@@ -200,8 +234,54 @@ class ScopedRecords:
             InvalidInput, WrongType: not a retention, or a batch below 1.
         """
         self._check_open()
-        return sweep(self._store, self.scope, retention, self._clock.now(), batch, Unlearning())
+        return sweep(self._store, self.scope, retention, self._clock.now(), batch, unlearning())
+
+    def rotate_key(self, progress: Progress | None = None) -> Rotated:
+        """Seal anew, with the current key, what an older one sealed in this scope and those below it.
+
+        Add the new key to `keys` first, and drop the old one once the result is `done`. Stopped anywhere, the next call
+        goes on; reads and writes may go on meanwhile. `progress` is called with done and total.
+
+        Raises:
+            InvalidInput: the memory is not encrypted, or no key is named for the scope.
+            StoreLocked: the current key is not here.
+        """
+        self._check_open()
+        return sealing(self._store).rotate(self.scope, subtree=True, progress=progress)
+
+    def forget_key(self) -> KeyForgotten:
+        """Destroy the keys of this scope, so that nobody can read it or the scopes below that share them.
+
+        The records stay and are `locked` from then on; backups of the engine cannot be read either. It calls `forget`
+        of `keys`: a `KeyRing` lets go of them in this process, so remove them where they are kept, too; with a key
+        management service of yours, what is destroyed, and when, is its affair.
+
+        Raises:
+            InvalidInput: the memory is not encrypted, or the scope has no keys of its own.
+        """
+        self._check_open()
+        exports = _exported(self._store, self.scope)
+        forgotten = sealing(self._store).forget_key(self.scope)
+        self._let_go()
+        return replace(forgotten, exports=exports)
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Let go of what is held in the clear: a run under way."""
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("this memory was closed")
+
+
+def unlearning() -> Remaker:
+    """Return what writes runs anew without what is forgotten; imported where something is forgotten."""
+    made: Remaker = import_module("seasoned.runs.unlearning").Unlearning()
+    return made
+
+
+def _exported(store: Store, scope: Scope) -> tuple[str, ...]:
+    """Return the paths of the bundles that were written of a scope and those below it."""
+    found = pages(store, Query(scope=scope, subtree=True, kinds=(EXPORT,)))
+    paths = [hit.record.data.get("path") for page in found for hit in page.hits]
+    return tuple(dict.fromkeys(path for path in paths if isinstance(path, str)))

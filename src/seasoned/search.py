@@ -13,7 +13,7 @@ from seasoned.errors import EmbeddingError, InvalidInput, WrongType
 from seasoned.ports import Embedder, Store, Vectors
 from seasoned.query import Filter, Query, checked_k
 from seasoned.ranking import Blend
-from seasoned.records import Hit, Record, Scope, clean_text
+from seasoned.records import Hit, Key, Record, Scope, clean_text
 from seasoned.redaction import Redactor, redacted_flow
 from seasoned.text import chunks, words
 
@@ -61,6 +61,10 @@ class Searcher:
     def stored(self, record: Record) -> Record:
         """Return a record as it will be stored."""
         return record if self._redactor is None else self._redactor.record(record)
+
+    def key(self, key: Key) -> Key:
+        """Return a key as it will be stored."""
+        return key if self._redactor is None else self._redactor.key(key)
 
     def guarded(self, flow: Flow[T]) -> Flow[T]:
         """Return a flow that shows a model nothing that may not be stored."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+
+import pytest
 
 
 def test_importing_twice_writes_nothing_twice(seasoned, chat):
@@ -52,7 +56,7 @@ def test_what_a_format_leaves_out_and_what_has_no_time_is_counted(seasoned, tmp_
     path.write_text(json.dumps([{"id": "c", "mapping": nodes, "current_node": "q"}]), encoding="utf-8")
     ran = seasoned("import", path)
     assert "skipped: 1 x system message without text" in ran.out
-    assert "1 messages have no time of their own" in ran.out
+    assert "1 have no time of their own" in ran.out
 
 
 def test_one_file_that_cannot_be_read_does_not_stop_the_others(seasoned, chat, tmp_path):
@@ -90,6 +94,69 @@ def test_a_bundle_is_recognised(filled, tmp_path):
     assert filled("--db", "other.db", "search", "oolong", "--json").json == filled("search", "oolong", "--json").json
 
 
+def a_store(path) -> None:
+    """A LangGraph store as its package writes it: two items that last, one that has expired, one that is broken."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "CREATE TABLE store (prefix text, key text, value text, created_at TIMESTAMP, updated_at TIMESTAMP, "
+            "expires_at TIMESTAMP)"
+        )
+        rows = [
+            ("memories.älice", "k1", '{"kind": "Memory", "content": {"content": "Prefers oolong tea"}}', None),
+            ("memories.bob", "k2", '{"text": "Rides a bike"}', None),
+            ("memories.bob", "k3", '{"text": "gone"}', "2020-01-01 00:00:00"),
+            ("memories.bob", "k4", '{"text": ', None),
+        ]
+        made = "2026-01-01 10:00:00"
+        connection.executemany(
+            f"INSERT INTO store VALUES (?, ?, ?, '{made}', '{made}', ?)",
+            rows,
+        )
+        connection.commit()
+
+
+def test_the_memories_of_another_product_become_notes_below(seasoned, tmp_path):
+    """The format is detected, the table tells messages and notes apart, and notes stand in their user's scope."""
+    a_store(tmp_path / "memories.db")
+    ran = seasoned("import", "memories.db")
+    assert ran.code == 0
+    head, row, *notes = ran.out.splitlines()
+    assert head.split() == ["file", "format", "read", "messages", "notes", "duplicate", "refused", "skipped"]
+    assert row.split() == ["memories.db", "langgraph", "4", "0", "2", "0", "1", "1"]
+    assert notes[0].startswith("refused: memories.db, row 3, key k4: its value is not JSON")
+    assert notes[1] == "skipped: 1 x expired"
+    hits = seasoned("--scope", "default/memories/älice", "search", "tea", "--json").json["hits"]
+    assert [(hit["text"], hit["data"]["origin"]) for hit in hits] == [("Prefers oolong tea", "import")]
+    report = seasoned("import", "memories.db", "--json").json["files"][0]
+    assert (report["read"], report["written"], report["notes"], report["duplicate"]) == (4, 0, 0, 2)
+
+
+def test_a_folder_is_imported_for_its_databases(seasoned, tmp_path):
+    """Texts beside them are left alone."""
+    (tmp_path / "palace").mkdir()
+    a_store(tmp_path / "palace" / "chroma.sqlite3")
+    (tmp_path / "palace" / "notes.txt").write_text("hello")
+    assert seasoned("import", "palace", "--json").json["files"][0]["notes"] == 2
+
+
+@pytest.mark.parametrize("name", ["mem0", "langgraph", "letta", "mempalace", "openai-sessions"])
+def test_every_format_can_be_named(seasoned, tmp_path, name):
+    """`--format` knows it, and what is not in it is refused by one line."""
+    (tmp_path / "x.db").write_bytes(b"")
+    assert name in seasoned("import", "--help").out
+    ran = seasoned("import", "--format", name, "x.db")
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+
+
+def test_a_database_of_something_else_is_named_by_its_tables(seasoned, tmp_path):
+    """The error is one line that says what was found."""
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER)")
+    ran = seasoned("import", "shop.db")
+    assert ran.code == 1
+    assert ran.err.startswith("error: 'shop.db' cannot be imported: it is a database with the tables 'orders'")
+
+
 def test_search_finds_with_reasons_and_in_every_script(filled):
     """Each hit has its score, its parts and where it stands."""
     found = filled("search", "乌龙茶", "--json").json["hits"]
@@ -120,3 +187,31 @@ def test_nothing_found_is_exit_code_3(filled):
     assert (ran.code, ran.out, ran.err) == (3, "", "nothing found\n")
     ran = filled("search", "xylophone", "--json")
     assert (ran.code, ran.json["hits"]) == (3, [])
+
+
+def test_what_was_forgotten_is_not_imported_again(seasoned, chat):
+    """It is skipped, with the reason, unless it is asked for."""
+    seasoned("import", chat)
+    seasoned("forget", "--everything", "--yes")
+    again = seasoned("import", chat, "--json").json["files"][0]
+    assert (again["read"], again["written"], again["skipped"]) == (
+        5,
+        0,
+        {"it was removed here; import with restore to bring it back": 5},
+    )
+    assert seasoned("import", chat, "--restore", "--json").json["files"][0]["written"] == 5
+
+
+def test_a_bundle_is_followed(seasoned, chat, tmp_path):
+    """Another memory takes over what was forgotten since; without --follow it keeps what it has."""
+    seasoned("import", chat)
+    bundle, other = tmp_path / "b.jsonl", tmp_path / "other.db"
+    seasoned("export", bundle)
+    seasoned("--db", other, "import", bundle)
+    seasoned("forget", "--everything", "--yes")
+    assert seasoned("export", bundle, "--no-removals", "--json").json["tombstones"] == 0
+    assert seasoned("export", bundle, "--json").json == {"file": str(bundle), "written": 0, "tombstones": 5}
+    kept = seasoned("--db", other, "import", bundle, "--json").json["files"][0]
+    followed = seasoned("--db", other, "import", bundle, "--follow", "--json").json["files"][0]
+    assert (kept["removed"], followed["removed"]) == (0, 5)
+    assert seasoned("--db", other, "stats", "--json").json["records"] == 0

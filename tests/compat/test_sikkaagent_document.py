@@ -1,15 +1,10 @@
-"""Sikka Agent's documented code, in its form, with the package's name replaced; and the code of our own page."""
+"""Sikka Agent's documented code, in its form, with the package's name replaced."""
 
 from __future__ import annotations
-
-import re
-from pathlib import Path
 
 import pytest
 
 from ..models.endpoint import LoopbackEndpoint, chat
-
-PAGE = Path(__file__).parents[2] / "docs" / "sikkaagent.md"
 
 BASIC = """
 from sikkaagent.memories import Memory
@@ -132,18 +127,3 @@ def test_the_documented_protocol_is_ours():
     names = run(OWN_STORAGE)
     verbs = {name for name in vars(names["Documented"]) if not name.startswith("_")}
     assert verbs == {name for name in vars(names["MemoryStorage"]) if not name.startswith("_")}
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documents are not beside the tests")
-def test_the_code_of_our_page_runs_as_it_stands(ollama, tmp_path, monkeypatch):
-    """Block after block."""
-    pytest.importorskip("qdrant_client")
-    pytest.importorskip("chromadb")
-    monkeypatch.chdir(tmp_path)
-    ollama.answers(chat("A function that takes a function."))
-    names: dict = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    for block in blocks:
-        exec(compile(block, PAGE.name, "exec"), names)  # noqa: S102  # our own text
-    assert len(blocks) == 6
-    assert names["answer"] == "A function that takes a function."

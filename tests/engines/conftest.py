@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-QUICK = ("test_isolation.py", "test_table.py")
+QUICK = ("test_bundles.py", "test_closing.py", "test_isolation.py", "test_table.py")
 
 if not os.environ.get("SEASONED_ENGINES"):
     collect_ignore = [path.name for path in Path(__file__).parent.glob("test_*.py") if path.name not in QUICK]

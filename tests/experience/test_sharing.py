@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-
-from seasoned import Memory
-
-DOC = Path(__file__).parents[2] / "docs" / "experience.md"
 
 
 def test_eight_threads_lose_nothing(memory, e):
@@ -56,17 +50,3 @@ def test_a_bundle_brings_experience_along(make, tmp_path):
     match = other.experience.similar("Friday", {"m": 1})[0]
     assert match.feedback.overall_effectiveness == 8
     assert match.why["metrics"].value == pytest.approx(1.0)
-
-
-@pytest.mark.skipif(not DOC.exists(), reason="the documentation is not beside the tests")
-def test_the_code_of_the_documentation_runs(tmp_path, monkeypatch):
-    """Every Python block, one after the other."""
-    monkeypatch.chdir(tmp_path)
-    found: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", DOC.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, DOC.name, "exec"), found)  # noqa: S102  # our own text
-    memory = found["memory"]
-    assert isinstance(memory, Memory)
-    assert "[COMMUNICATE] on RELATIONSHIPS" in str(found["prompt"])
-    assert "Rated 8/10. Notes: Partner called back." in str(found["prompt"])
-    memory.close()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
 import threading
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -27,7 +25,6 @@ from seasoned.records import instant
 
 set_tracing_disabled(True)
 
-PAGE = Path(__file__).parents[2] / "docs" / "openai-agents.md"
 
 ASKED = {"role": "user", "content": "What is the weather in Paris?"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "I need the forecast."}]}
@@ -531,14 +528,3 @@ def test_without_the_sdk_the_extra_is_named():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert ran.stdout == "openai-agents is not installed; run: pip install 'seasoned[openai-agents]'\n"
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
-def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
-    """Each block after the one before, with a model that says what it is told to."""
-    monkeypatch.chdir(tmp_path)
-    space = {"model": ScriptedModel([[assistant_message(text)] for text in ("Noted.", "Oolong.", "Short answers.")])}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, "openai-agents.md", "exec"), space)  # noqa: S102  # our own text
-    space["memory"].close()
-    assert capsys.readouterr().out == "Oolong.\nMy favourite tea is oolong.\nShort answers.\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +23,6 @@ from seasoned.stores.sqlite import SQLiteStore
 from seasoned.testing import StoreContract
 from seasoned.testing.contract_base import NOON
 
-PAGE = Path(__file__).parents[2] / "docs" / "telemetry.md"
 SCOPE = Scope(("acme", "alice"))
 
 
@@ -211,12 +209,3 @@ def test_opentelemetry_is_not_imported_unless_it_is_used():
     code = "import sys, seasoned; seasoned.Memory().close(); print('opentelemetry' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
-def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
-    """It prints the spans that the page shows."""
-    monkeypatch.chdir(tmp_path)
-    code, shown = re.findall(r"```(?:python|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(code, "telemetry.md", "exec"), {})  # noqa: S102  # our own text
-    assert capsys.readouterr().out == shown

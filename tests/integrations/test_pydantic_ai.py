@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
 import threading
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -33,8 +31,6 @@ from seasoned import Memory, MemoryStore
 from seasoned.errors import InvalidInput, InvalidScope, StoreError, WrongType
 from seasoned.integrations.pydantic_ai import MemoryCapability
 from seasoned.joined.policy import ContextPolicy
-
-PAGE = Path(__file__).parents[2] / "docs" / "pydantic-ai.md"
 
 SHARED = ()
 """The tenant of an agent whose memory is one person's."""
@@ -536,14 +532,3 @@ def test_without_pydantic_ai_the_extra_is_named():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert ran.stdout == "pydantic-ai-slim is not installed; run: pip install 'seasoned[pydantic-ai]'\n"
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
-def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
-    """Each block after the one before, with a model that answers as it is told."""
-    monkeypatch.chdir(tmp_path)
-    space = {"model": Scripted("Noted.", "Oolong.", "Booked.").model}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(block, "pydantic-ai.md", "exec"), space)  # noqa: S102  # our own text
-    space["memory"].close()
-    assert capsys.readouterr().out == "Oolong.\nBooked.\n"

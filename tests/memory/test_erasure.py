@@ -205,6 +205,16 @@ def test_short_and_large_texts_are_erased_alike(opened, path):
     assert (b"qzx" in found, b"jq0-large-body" in found) == (False, False)
 
 
+def test_ids_that_stay_among_the_removals_are_not_called_left(opened, path):
+    """Records of the playbook's own name each other by ids, and these are no text of anybody."""
+    memory = opened(path)
+    memory.playbook.add("Pay the oldest bill first.", section="PAYMENTS")
+    memory.playbook.tag("pay-00001", "helpful", by="run-1")
+    receipt = memory.forget(everything=True, hard=True)
+    assert (receipt.left, receipt.pending) == ((), ())
+    assert left(path, [b"oldest bill"]) == []
+
+
 def test_a_store_in_memory_erases_as_well(opened):
     """There are no files; the receipt counts the rows and vectors."""
     memory = opened(None, embedder=Switched())

@@ -88,7 +88,7 @@ class Verbs(RuleBasedStateMachine):
         other.import_(self.folder / "all.jsonl")
         other.export(self.folder / "again.jsonl")
         lines = [(self.folder / name).read_text().splitlines()[1:-1] for name in ("all.jsonl", "again.jsonl")]
-        assert lines[0] == lines[1]
+        assert [line for line in lines[0] if not line.startswith('{"gone"')] == lines[1]
         other.close()
 
     @rule(asked=WORDS)

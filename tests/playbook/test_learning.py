@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import threading
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -382,25 +380,6 @@ def test_who_reflects_where_nobody_was_named():
     assert [type(each) for each in chosen(None, None, None)] == [DeterministicReflector, DeterministicCurator]
     assert [type(each) for each in chosen(None, None, lambda messages: "")] == [ModelReflector, ModelCurator]
     assert chosen(own, None, lambda messages: "")[0] is own
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "playbook-learning.md"
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documents are not beside the tests")
-def test_the_code_of_the_page_runs(capsys):
-    """And prints what it says; its reflector learns."""
-    first, second = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(first, "playbook-learning.md", "exec"), {})  # noqa: S102  # our own text
-    printed = [f"# {line}" for line in capsys.readouterr().out.splitlines()]
-    assert len(printed) == 2
-    assert "\n".join(printed) in first
-    names: dict[str, type] = {}
-    exec(compile(second, "playbook-learning.md", "exec"), names)  # noqa: S102  # our own text
-    core = new_core()
-    learned(core, trace(answer="42"), reflector=names["Judge"](), model=ScriptedModel(["Yes."]))
-    assert [(entry.outcome, entry.content) for entry in core.entries()] == [(Outcome.SUCCESS, "42")]
-    core.store.close()
 
 
 @pytest.mark.parametrize("form", ["- {}", "1. **{}**", "{};", "RULE: {}", "Note: “{}”"])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +13,6 @@ from seasoned import Memory
 from seasoned.testing import ScriptedModel
 
 from .domain import Losses, Outcome, Phases, play
-
-DOCS = Path(__file__).parents[2] / "docs" / "runs.md"
 
 
 @pytest.fixture
@@ -80,13 +76,3 @@ def test_an_unknown_run_and_a_bad_profile_are_errors(seasoned):
     assert (code, out) == (1, "")
     assert err.startswith("error: no run 'run-9'")
     assert seasoned("lessons", "--profile", "../x")[0] == 2
-
-
-@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is not beside the tests")
-def test_the_code_of_the_documentation_runs(capsys):
-    """It shows a block and the notes for the next run."""
-    block = re.search(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(block.group(1), "runs.md", "exec"), {})  # noqa: S102  # our own text
-    out = capsys.readouterr().out
-    assert "T12: price_spike happened." in out
-    assert "# Notes from earlier runs" in out

@@ -272,6 +272,8 @@ def test_a_url_of_an_engine_is_read_whole_or_refused():
     assert (found.host, found.port, found.path, found.user, found.key, found.options) == (
         "host", 12, "/a b", "u@", "k:", {"collection": "c/"},
     )  # fmt: skip
+    for url, path in (("x://./a/b", "./a/b"), ("x://../a", "../a"), ("x:///a", "/a")):
+        assert (parse_url(url, ("x",), ()).host, parse_url(url, ("x",), ()).path) == ("", path)
     for url in (
         "y://host",
         "x://host?colection=c",

@@ -249,8 +249,9 @@ def test_a_folder_is_shared_within_a_process_and_refused_to_another(tmp_path):
     again.close()
 
 
-def test_a_url_opens_memory_or_a_folder(tmp_path):
-    """`qdrant://` keeps nothing; `qdrant:///folder?collection=name` is that collection of it."""
+def test_a_url_opens_memory_or_a_folder(tmp_path, monkeypatch):
+    """`qdrant://` keeps nothing; `qdrant:///folder?collection=name` is that collection of it, `./folder` is here."""
+    monkeypatch.chdir(tmp_path)
     memory = open_url("qdrant://")
     assert (memory.can.durable, listed(memory)) == (False, [])
     memory.close()
@@ -260,6 +261,8 @@ def test_a_url_opens_memory_or_a_folder(tmp_path):
             store.apply([Put(note(name))])
         assert listed(store) == [name]
         store.close()
+    with open_url("qdrant://./q?collection=x") as store:
+        assert listed(store) == ["x"]
     for url in ("qdrant://?wrong=1", "qdrant://localhost:1/a/b", "redis://"):
         with pytest.raises(InvalidInput):
             open_url(url)

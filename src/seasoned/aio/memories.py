@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from seasoned.aio.shell import Lazy, Shell, asking, reading, working
+from seasoned.aio.shell import Shell, asking, reading, working
 from seasoned.aio.threads import Lane
 from seasoned.asking import Model, arun
 from seasoned.conversation import ConversationMemory
 from seasoned.conversation.summary import Summarised
 from seasoned.errors import WrongType
 from seasoned.experience import ExperienceMemory, ExperiencePolicy
+from seasoned.lazy import Lazy
 from seasoned.playbook import Playbook
 from seasoned.playbook.deltas import Add, DeltaEntry
 from seasoned.playbook.entries import Entry
@@ -57,6 +58,7 @@ class AsyncRunMemory(Shell[RunMemory]):
     atoms = working(RunMemory.atoms)
     episodes = working(RunMemory.episodes)
     lessons = reading(RunMemory.lessons)
+    add_lessons = working(RunMemory.add_lessons)
     state = working(RunMemory.state)
     explain = working(RunMemory.explain)
 

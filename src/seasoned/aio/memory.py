@@ -10,11 +10,13 @@ from types import TracebackType
 from typing import Self
 
 from seasoned.aio.memories import AsyncConversationMemory, AsyncExperienceMemory, AsyncPlaybook, AsyncRunMemory
-from seasoned.aio.shell import Lazy, Shell, reading, working
+from seasoned.aio.shell import Shell, reading, working
 from seasoned.aio.threads import Lane, Threads
 from seasoned.conversation import ConversationPolicy
 from seasoned.embedders import EmbedderSpec
 from seasoned.errors import StoreClosed, WrongType
+from seasoned.keys import Keys
+from seasoned.lazy import Lazy
 from seasoned.memory import DEFAULT_SCOPE, Memory
 from seasoned.ports import Clock, IdSource, Store, new_id
 from seasoned.ranking import Blend
@@ -52,6 +54,7 @@ class AsyncMemory(Shell[Memory]):
         policy: ConversationPolicy | None = None,
         blend: Blend | None = None,
         redaction: RedactionPolicy | Redactor | None = None,
+        keys: Keys | None = None,
         clock: Clock | None = None,
         ids: IdSource = new_id,
     ) -> None:
@@ -66,6 +69,7 @@ class AsyncMemory(Shell[Memory]):
             policy=policy,
             blend=blend,
             redaction=redaction,
+            keys=keys,
             clock=clock,
             ids=ids,
         )
@@ -164,6 +168,8 @@ class AsyncMemory(Shell[Memory]):
     scopes = reading(Memory.scopes)
     forget = working(Memory.forget)
     sweep = working(Memory.sweep)
+    rotate_key = working(Memory.rotate_key)
+    forget_key = working(Memory.forget_key)
     reembed = working(Memory.reembed)
     export = working(Memory.export)
     import_ = working(Memory.import_)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 
 from seasoned.aio.threads import Lane, Threads
-from seasoned.errors import StoreClosed
-from seasoned.forks import StartsAnew, watch
 
-T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
 Below = TypeVar("Below")
@@ -65,43 +61,3 @@ def asking(verb: Callable[Concatenate[Below, P], Awaitable[R]]) -> Callable[Conc
         return await verb(below, *args, **kwargs)
 
     return call
-
-
-class Lazy(StartsAnew, Generic[T]):
-    """Something made by whichever thread needs it first, once; what fails is tried again by the next."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._made: T | None = None
-        self._closed = False
-        self._lock = threading.Lock()
-        watch(self)
-
-    def after_fork_in_child(self) -> None:
-        """Start with a lock of its own."""
-        self._lock = threading.Lock()
-
-    def get(self) -> T:
-        """Return it, made if need be.
-
-        Raises:
-            StoreClosed: after `close`.
-        """
-        with self._lock:
-            if self._closed:
-                raise StoreClosed("this memory was closed")
-            if self._made is None:
-                self._made = self._make()
-            return self._made
-
-    @property
-    def made(self) -> T | None:
-        """It, where it is made already."""
-        return self._made
-
-    def close(self) -> T | None:
-        """Make it no more, and return it where it was made and not closed before."""
-        with self._lock:
-            made = None if self._closed else self._made
-            self._closed = True
-            return made

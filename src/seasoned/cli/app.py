@@ -9,12 +9,22 @@ from typing import Annotated, Final
 
 import typer
 
-from seasoned.cli import adapt, demo, experience, mcp, playbook, reading, runs, writing
-from seasoned.cli.shell import AsJson, Db, Debug, EmbedderName, ScopeParts, command, options_of, prepare_streams
+from seasoned.cli import adapt, demo, experience, keys, mcp, playbook, reading, runs, writing
+from seasoned.cli.shell import (
+    AsJson,
+    Db,
+    Debug,
+    EmbedderName,
+    KeysFile,
+    ScopeParts,
+    command,
+    options_of,
+    prepare_streams,
+)
 
 EPILOG = (
     "Exit codes: 0 done; 1 error; 2 wrong usage or an invalid value; 3 nothing found, or a check found faults; "
-    "130 interrupted; 141 the reader of the output went away."
+    "130 interrupted; 141 the reader of the output went away; 143 told to end."
 )
 
 app = typer.Typer(
@@ -54,6 +64,7 @@ _run_app = typer.Typer(help="One run.", no_args_is_help=True)
 _run_app.command("show", epilog=EPILOG)(command(runs.show))
 app.add_typer(_run_app, name="run")
 app.add_typer(playbook.playbook_app, name="playbook", epilog=EPILOG)
+app.add_typer(keys.keys_app, name="keys", epilog=EPILOG)
 
 
 def run() -> None:
@@ -74,10 +85,11 @@ def _shared(
     db: Db = None,
     scope: ScopeParts = None,
     embedder: EmbedderName = None,
+    keys: KeysFile = None,
     json: AsJson = False,
     debug: Debug = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    ctx.obj = options_of(db, scope, embedder, json, debug)
+    ctx.obj = options_of(db, scope, embedder, keys, json, debug)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import sys
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def mcp(shell: Shell, http: Http = None, read_only: ReadOnly = False, trust_netw
     Standard output carries the protocol alone; all else goes to standard error.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    signal.signal(signal.SIGTERM, _end)
     from seasoned.integrations.mcp import address, serve_http, serve_stdio, server  # only this command needs it
 
     at = None if http is None else address(http)
@@ -46,6 +48,11 @@ def mcp(shell: Shell, http: Http = None, read_only: ReadOnly = False, trust_netw
             asyncio.run(serve_stdio(made))
         else:
             asyncio.run(serve_http(made, at, ready=lambda where: _say(f"serving {where.url}")))
+
+
+def _end(signum: int, _frame: object) -> None:
+    """Leave as an ended process does, but with the memory closed."""
+    raise SystemExit(128 + signum)
 
 
 def _say(text: str) -> None:

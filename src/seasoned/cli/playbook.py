@@ -16,6 +16,7 @@ from seasoned.cli.shown import day, excerpt, rows_table, say
 from seasoned.errors import BundleError, InvalidInput
 from seasoned.playbook import Change, Changed, Counts, Effect, Entry, Mark, Outcome, Playbook, Refined, Remove, Step
 from seasoned.playbook.entries import to_json
+from seasoned.private_files import write_new
 from seasoned.records import JSON
 
 
@@ -180,10 +181,10 @@ def refine(shell: Shell) -> None:
 def import_(shell: Shell, file: Source) -> None:
     """Add the entries of a file: the paper's text, or JSON as `export` writes it. Reading it again changes nothing."""
     text = _read(file)
-    skipped: tuple[tuple[str, str], ...] = ()
     with _opened(shell, create=True) as playbook:
         if _is_json(text):
             changed = playbook.load_dict(_document(file, text))
+            skipped = changed.skipped
         else:
             loaded = playbook.load_text(text)
             changed, skipped = loaded.changed, loaded.transcribed.skipped
@@ -206,7 +207,7 @@ def export(shell: Shell, file: Target, format: AsForm = None) -> None:  # noqa: 
     with _opened(shell) as playbook:
         text = playbook.to_text() if form is Form.TEXT else json.dumps(playbook.to_dict(), ensure_ascii=False, indent=2)
         number = len(playbook.entries(retired=form is Form.JSON))
-    file.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", newline="\n")
+    write_new(file, text if text.endswith("\n") else text + "\n")
     if shell.options.json:
         shell.write_json({"file": str(file), "entries": number})
     else:

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from seasoned.cli.shown import visible
 from seasoned.errors import InvalidInput, SeasonedError, StoreError, WrongType
+from seasoned.keys import Keys
 from seasoned.memory import Memory
 from seasoned.records import JSON, Scope
 
@@ -56,6 +57,14 @@ EmbedderName = Annotated[
         show_default=False,
     ),
 ]
+KeysFile = Annotated[
+    str | None,
+    typer.Option(
+        "--keys",
+        help="File with the keys of encrypted scopes (TOML, mode 0600). (env SEASONED_KEYS_FILE; default none)",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")]
 
@@ -67,6 +76,7 @@ class Options:
     db: str | None = None
     scope: tuple[str, ...] = ()
     embedder: str | None = None
+    keys: str | None = None
     json: bool = False
     debug: bool = False
 
@@ -101,6 +111,25 @@ class Shell:
         """The name of the embedder."""
         return self.options.embedder or os.environ.get("SEASONED_EMBEDDER") or "auto"
 
+    @property
+    def keys_path(self) -> str | None:
+        """The file of keys."""
+        given = self.options.keys or os.environ.get("SEASONED_KEYS_FILE")
+        return heard(given) if given else None
+
+    def keys(self) -> Keys | None:
+        """Return the keys of encrypted scopes, None where no file was named.
+
+        Raises:
+            InvalidInput: others can read the file, or it holds no keys.
+            StoreError: it cannot be read.
+        """
+        if self.keys_path is None:
+            return None
+        from seasoned.stores.encrypted import read_keys  # needs the extra
+
+        return read_keys(self.keys_path)
+
     @cached_property
     def out(self) -> Console:
         """Standard output."""
@@ -120,7 +149,7 @@ class Shell:
         """
         if not create and "://" not in self.db and not Path(self.db).exists():
             raise StoreError(f"there is no memory at {self.db!r}; import something first, or name another with --db")
-        with Memory(self.db, scope=self.scope, embedder=self.embedder) as memory:
+        with Memory(self.db, scope=self.scope, embedder=self.embedder, keys=self.keys()) as memory:
             yield memory
 
     def complain(self, error: Exception) -> None:
@@ -156,10 +185,15 @@ def command(function: Callable[Concatenate[Shell, P], None]) -> Callable[..., No
 
 
 def options_of(
-    db: Db = None, scope: ScopeParts = None, embedder: EmbedderName = None, json: AsJson = False, debug: Debug = False
+    db: Db = None,
+    scope: ScopeParts = None,
+    embedder: EmbedderName = None,
+    keys: KeysFile = None,
+    json: AsJson = False,
+    debug: Debug = False,
 ) -> Options:
     """Return the shared options; its parameters are what each command takes besides its own."""
-    return Options(db=db, scope=tuple(scope or ()), embedder=embedder, json=json, debug=debug)
+    return Options(db=db, scope=tuple(scope or ()), embedder=embedder, keys=keys, json=json, debug=debug)
 
 
 _CONTEXT: Final = [inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]

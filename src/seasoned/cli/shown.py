@@ -24,7 +24,7 @@ EXCERPT: Final = 240
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 REFUSALS: Final = 10
-"""Refused messages that a report names one by one; `--json` names all."""
+"""Refused messages and notes that a report names one by one; `--json` names all."""
 
 
 def hits_table(hits: Sequence[Hit]) -> Table:
@@ -32,7 +32,7 @@ def hits_table(hits: Sequence[Hit]) -> Table:
     table = _table("score", "why", "from", "text")
     table.columns[1].max_width = table.columns[2].max_width = 30
     for hit in hits:
-        table.add_row(f"{hit.score:.3f}", why(hit), origin(hit), excerpt(hit.text))
+        table.add_row(f"{hit.score:.3f}", why(hit), origin(hit), excerpt(said(hit)))
     return table
 
 
@@ -47,8 +47,14 @@ def hit_json(hit: Hit) -> JSON:
         "why": reasons,
         "at": hit.record.at.isoformat(),
         "text": hit.text,
+        "locked": hit.locked,
         "data": dict(hit.record.data),
     }
+
+
+def said(hit: Hit) -> str:
+    """Return the text of a hit, or that it cannot be read."""
+    return "(locked: its key is not here)" if hit.locked else hit.text
 
 
 def why(hit: Hit) -> str:
@@ -121,18 +127,22 @@ def _flat(values: Mapping[str, JSON], prefix: str = "") -> list[tuple[str, str]]
 
 
 def report_table(reports: Sequence[ImportReport]) -> Table:
-    """Return what became of the messages of each file."""
+    """Return what became of the messages and notes of each file; records of a bundle are counted with the messages."""
     table = rows_table([], "file", "format")
-    for head in ("read", "written", "duplicate", "refused", "skipped"):
+    followed = any(report.changed or report.removed for report in reports)
+    changes = ("changed", "removed") if followed else ()
+    for head in ("read", "messages", "notes", "duplicate", *changes, "refused", "skipped"):
         table.add_column(head, justify="right")
     for each in reports:
-        numbers = (each.read, each.written, each.duplicate, len(each.refused), sum(each.skipped.values()))
+        refused, skipped = len(each.refused), sum(each.skipped.values())
+        changed = (each.changed, each.removed) if followed else ()
+        numbers = (each.read, each.written - each.notes, each.notes, each.duplicate, *changed, refused, skipped)
         table.add_row(visible(Path(each.file).name), each.format, *map(str, numbers))
     return table
 
 
 def report_notes(reports: Sequence[ImportReport]) -> list[str]:
-    """Return why messages were refused or left out, and what else is to be known of an import."""
+    """Return why messages and notes were refused or left out, and what else is to be known of an import."""
     refused = [f"refused: {reason}" for report in reports for reason in report.refused]
     if len(refused) > REFUSALS:
         refused[REFUSALS:] = [f"... and {len(refused) - REFUSALS} more refused; --json names them all"]
@@ -142,7 +152,7 @@ def report_notes(reports: Sequence[ImportReport]) -> list[str]:
     return [
         *refused,
         *(f"skipped: {number} x {reason}" for reason, number in skipped.most_common()),
-        *([f"{undated} messages have no time of their own and stand at the time of the import"] if undated else []),
+        *([f"{undated} have no time of their own and stand at the time of the import"] if undated else []),
         *degraded,
     ]
 
@@ -154,7 +164,10 @@ def report_json(report: ImportReport) -> JSON:
         "format": report.format,
         "read": report.read,
         "written": report.written,
+        "notes": report.notes,
         "duplicate": report.duplicate,
+        "changed": report.changed,
+        "removed": report.removed,
         "refused": list(report.refused),
         "skipped": dict(report.skipped),
         "undated": report.undated,

@@ -9,26 +9,34 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from seasoned.cli.progress import bar
 from seasoned.cli.shell import FAILED, NEGATIVE, Shell, heard
 from seasoned.cli.shown import receipt_json, receipt_table, report_json, report_notes, report_table, rows_table, say
 from seasoned.errors import BundleError, InvalidInput, StoreError
+from seasoned.keys import sealed_form
 from seasoned.memory import Memory
 from seasoned.records import JSON
 from seasoned.results import Receipt
 from seasoned.retention import Retention, Rule
 from seasoned.transfer.importers import Format
-from seasoned.transfer.importers import Progress as Report
 from seasoned.transfer.importing import ImportReport, import_file
 
-Files = Annotated[list[Path], typer.Argument(help="Files to import.", show_default=False)]
+Files = Annotated[list[Path], typer.Argument(help="Files, or folders with databases.", show_default=False)]
 As = Annotated[Format | None, typer.Option("--format", help="Do not detect the format.", show_default=False)]
 Named = Annotated[
     str | None,
     typer.Option(
         "--session", "-s", help="Name of the session of messages that have none.", show_default="the file's name"
     ),
+]
+Follow = Annotated[
+    bool, typer.Option("--follow", help="Take over what a bundle changed and removed since the last one.")
+]
+Restore = Annotated[bool, typer.Option("--restore", help="Bring back what was forgotten here.")]
+Removals = Annotated[
+    bool,
+    typer.Option("--removals/--no-removals", help="Tell the ids of what was forgotten, for who follows."),
 ]
 Words = Annotated[str, typer.Argument(help="What to remember.", show_default=False)]
 Kind = Annotated[str, typer.Option("--kind", help="What kind of thing it is.")]
@@ -66,16 +74,29 @@ Rebuild = Annotated[
 ]
 
 
-def import_(shell: Shell, files: Files, format: As = None, session: Named = None) -> None:  # noqa: A002 - as its option
-    """Import conversations: LoCoMo, OpenAI messages (JSON or lines), ChatGPT and Claude exports (JSON or zip), bundles.
+def import_(
+    shell: Shell,
+    files: Files,
+    format: As = None,  # noqa: A002 - as its option
+    session: Named = None,
+    follow: Follow = False,
+    restore: Restore = False,
+) -> None:
+    """Import conversations and the memories of other products; the format is detected.
 
-    The format is detected. Importing a file again writes only what is new in it.
+    Conversations: OpenAI messages (JSON or lines), ChatGPT and Claude exports (JSON or zip), OpenAI Agents sessions,
+    LoCoMo. Memories, as notes: mem0, LangGraph and LangMem stores, Letta, MemPalace. And bundles of `export`.
+
+    Importing a file again writes only what is new in it, and brings back nothing that was forgotten. Users and
+    namespaces become scopes below --scope.
     """
     name = heard(session) if session is not None else None
     reports: list[ImportReport] = []
     with shell.memory(create=True) as memory:
         for path in files:
-            reports += _imported(shell, memory, path, format, name)
+            with _unreadable_passed(shell), bar(shell, path.name) as report:
+                done = import_file(memory, path, format, session=name, follow=follow, restore=restore, progress=report)
+                reports.append(done)
         if any(report.written for report in reports):
             memory.warm()
     if shell.options.json:
@@ -146,12 +167,12 @@ def _show_receipt(shell: Shell, receipt: Receipt) -> None:
         raise typer.Exit(NEGATIVE)
 
 
-def export(shell: Shell, path: Target) -> None:
+def export(shell: Shell, path: Target, removals: Removals = True) -> None:
     """Write all records of the scope to a bundle: JSON lines with a checksum, which `import` reads."""
     with shell.memory() as memory:
-        done = memory.export(path)
+        done = memory.export(path, removals=removals)
     if shell.options.json:
-        shell.write_json({"file": str(path), "written": done.written})
+        shell.write_json({"file": str(path), "written": done.written, "tombstones": done.tombstones})
     else:
         say(shell.out, f"{done.written} records written to {path}")
 
@@ -161,13 +182,13 @@ def copy(shell: Shell, source: From, target: To) -> None:
 
     A copy that broke off goes on where it was. Vectors are made anew.
     """
-    scope, embedder = shell.scope, shell.embedder
+    scope, embedder, keys = shell.scope, shell.embedder, shell.keys()
     if "://" not in source and not Path(source).exists():
         raise StoreError(f"there is no memory at {source!r}")
     with (
-        Memory(heard(source), scope=scope, embedder="hashing") as old,
-        Memory(heard(target), scope=scope, embedder=embedder) as new,
-        _bar(shell, "copying") as report,
+        Memory(heard(source), scope=scope, embedder="hashing", keys=keys if _is_sealed(shell, source) else None) as old,
+        Memory(heard(target), scope=scope, embedder=embedder, keys=keys) as new,
+        bar(shell, "copying") as report,
     ):
         done = old.copy_to(new, report)
     if shell.options.json:
@@ -183,6 +204,13 @@ def copy(shell: Shell, source: From, target: To) -> None:
     else:
         say(shell.out, f"{done.written} of {done.read} records written, both places hold the same ({done.digest[:16]})")
         say(shell.err, *(f"degraded: {reason}" for reason in done.degraded))
+
+
+def _is_sealed(shell: Shell, source: str) -> bool:
+    """Tell whether a memory is encrypted; what lies in the clear where keys name one would not be believed."""
+    with Memory(heard(source), scope=shell.scope, embedder="hashing") as memory:
+        newest = memory.list(newest=True, subtree=True, k=1).hits
+        return any(hit.locked or sealed_form(hit.record.data) is not None for hit in newest)
 
 
 def sweep(shell: Shell, kind: Swept = None, keep_days: KeepDays = None, keep_last: KeepLast = None) -> None:
@@ -224,7 +252,7 @@ def doctor(shell: Shell, rebuild: Rebuild = False) -> None:
 
 def reembed(shell: Shell) -> None:
     """Give every record without a vector of the present embedder one; after a change of embedder, for one."""
-    with shell.memory() as memory, _bar(shell, "embedding") as report:
+    with shell.memory() as memory, bar(shell, "embedding") as report:
         number = memory.reembed(report)
     if shell.options.json:
         shell.write_json({"embedded": number})
@@ -232,27 +260,15 @@ def reembed(shell: Shell) -> None:
         say(shell.out, f"{number} records embedded")
 
 
-def _imported(
-    shell: Shell, memory: Memory, path: Path, format_: Format | None, session: str | None
-) -> list[ImportReport]:
-    """Return the report of one file, [] where it cannot be read; the others are imported all the same."""
+@contextmanager
+def _unreadable_passed(shell: Shell) -> Iterator[None]:
+    """Complain of a file that cannot be read; the others are imported all the same."""
     try:
-        with _bar(shell, path.name) as report:
-            return [import_file(memory, path, format_, session=session, progress=report)]
+        yield
     except BundleError as error:
         if shell.options.debug:
             raise
         shell.complain(error)
-        return []
-
-
-@contextmanager
-def _bar(shell: Shell, name: str) -> Iterator[Report]:
-    """Show a progress bar on standard error where that is a terminal."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=shell.err, disable=not shell.err.is_terminal, transient=True) as progress:
-        task = progress.add_task(name, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _source(given: str | None) -> tuple[str, str] | None:

@@ -25,6 +25,7 @@ from seasoned.experience import OutcomeFeedback, compute_human_feedback_reward
 from seasoned.experience.preseed import GLOB, Preseeded
 from seasoned.memory import Memory
 from seasoned.ports import Embedder, Fingerprint, Store
+from seasoned.private_files import make_folder
 from seasoned.records import JSON, Scope
 
 FILE: Final = "memory.db"
@@ -110,7 +111,7 @@ class LifeStackMemory:
         if store is not None:
             return Memory(store, scope=scope, embedder=embedder)
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             return Memory(self.path / FILE, scope=scope, embedder=embedder)
         except (OSError, ValueError, StoreError) as error:
             self.degraded = f"{self.path} cannot be used, so nothing will be kept: {error}"

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from seasoned.conversation.messages import parse_message
 from seasoned.conversation.units import Layout, Turn
 from seasoned.errors import InvalidInput, WrongType
+from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Message, Store
-from seasoned.query import Compare, Filter, Op, Order, Page, Query
+from seasoned.query import Compare, Filter, Op, Page, Query
 from seasoned.records import JSON, Hit, Record, Scope
 from seasoned.tokens import Counter
 
@@ -98,7 +99,7 @@ class Session:
     summary: Record | None = None
     recalled: OrderedDict[Hashable, object] = field(default_factory=OrderedDict)
     _layouts: OrderedDict[Hashable, tuple[Layout, int]] = field(default_factory=OrderedDict)
-    _cursor: str | None = None
+    _follower: Follower | None = None
     _next: datetime | None = None
     """When the first of what is kept expires."""
     _expired: datetime | None = None
@@ -131,21 +132,11 @@ class Session:
 
     def follow(self, store: Store, scope: Scope, name: str, now: datetime) -> None:
         """Read what changed since the last look, and drop what is past its time."""
-        order = Order.CHANGED if store.can.ordered else Order.OLDEST
-        if order is Order.OLDEST or (self._expired and now < self._expired):
+        if self._follower is None or (self._expired and now < self._expired):
             self._start_anew()
-        while not self._read(store, _query(scope, name, order, self._cursor)):
-            self._start_anew()
+            self._follower = Follower(store, _query(scope, name))
+        self._follower.follow(self._take, self._start_anew)
         self._expire(now)
-
-    def _read(self, store: Store, query: Query) -> bool:
-        """Take every page; False where the store no longer knows what was removed since the last look."""
-        for page in every_page(store, query):
-            if must_reload(page, query):
-                return False
-            self._take(page)
-            self._cursor = page.cursor or str(page.seq) if query.order is Order.CHANGED else None
-        return True
 
     def _start_anew(self) -> None:
         self.turns.clear()
@@ -153,7 +144,7 @@ class Session:
         self.unreadable.clear()
         self.recalled.clear()
         self._layouts.clear()
-        self.summary, self._cursor, self._next, self._expired = None, None, None, None
+        self.summary, self._next, self._expired = None, None, None
 
     def _expire(self, now: datetime) -> None:
         if not ended(self._next, now):
@@ -219,31 +210,14 @@ def in_session(name: str) -> Filter:
     return Compare("data.session", Op.EQ, name)
 
 
-def _query(scope: Scope, session: str, order: Order, cursor: str | None) -> Query:
+def _query(scope: Scope, session: str) -> Query:
     return Query(
         scope=scope,
         kinds=(MESSAGE, SUMMARY),
         where=in_session(session),
-        order=order,
-        cursor=cursor,
         k=PAGE,
         expired=True,
     )
-
-
-def must_reload(page: Page, query: Query) -> bool:
-    """Tell whether a page of a query's answer says to start anew: not where the query itself starts from nothing."""
-    return page.reload and query.cursor is not None
-
-
-def every_page(store: Store, query: Query) -> Iterator[Page]:
-    """Give the pages of a query in order, to the last."""
-    while True:
-        page = store.find(query)
-        yield page
-        if page.cursor is None:
-            return
-        query = replace(query, cursor=page.cursor)
 
 
 class Following(StartsAnew):

@@ -18,7 +18,6 @@ from seasoned.conversation.following import (
     Following,
     Kept,
     Session,
-    every_page,
     in_session,
     stored_message,
 )
@@ -30,11 +29,12 @@ from seasoned.conversation.sessions import SessionInfo, Sessions
 from seasoned.conversation.summary import Summarised, condense, covered_order, pick, summary_message
 from seasoned.conversation.summary_writing import SOURCE_GONE, SummaryWriter
 from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
+from seasoned.following import pages
 from seasoned.forgetting import Selection, forget
 from seasoned.notes import SUPERSEDED, age_limit
 from seasoned.ports import Clock, IdSource, Message, Put, Store
 from seasoned.query import Compare, Not, Op, Order, Query, Where, both, parse_filter
-from seasoned.records import WHEN, Hit, Key, Scope, checked_id, instant
+from seasoned.records import JSON, WHEN, Hit, Key, Scope, checked_id, instant  # noqa: F401  # type hints name JSON
 from seasoned.results import Added, Receipt
 from seasoned.search import Hits, Searcher, says_something
 
@@ -192,7 +192,7 @@ class ConversationMemory:
         query = Query(
             scope=self._scope, kinds=(MESSAGE,), where=in_session(session_name(session)), order=Order.OLDEST, k=2_000
         )
-        return [hit for page in every_page(self._store, query) for hit in page.hits]
+        return [hit for page in pages(self._store, query) for hit in page.hits]
 
     def pin(self, id: str) -> bool:  # noqa: A002  # the field's name everywhere
         """Keep a message in every context of its session; return whether that is new.

@@ -6,10 +6,11 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 
-from seasoned.conversation.following import MESSAGE, PAGE, ended, every_page, must_reload
+from seasoned.conversation.following import MESSAGE, PAGE, ended
+from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Store
-from seasoned.query import Order, Page, Query
+from seasoned.query import Page, Query
 from seasoned.records import Scope
 
 
@@ -37,21 +38,20 @@ class Sessions(StartsAnew):
     """The sessions of one scope; threads share it."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
-        self._store = store
-        self._scope = scope
+        self._follower = Follower(store, Query(scope=scope, kinds=(MESSAGE,), k=PAGE, expired=True))
         self.after_fork_in_child()
         watch(self)
 
     def after_fork_in_child(self) -> None:
         """Start with a lock of its own and nothing seen."""
         self._lock = threading.Lock()
-        self._cursor: str | None = None
+        self._follower.restart()
         self._seen: dict[str, _Seen] = {}
 
     def all(self, now: datetime) -> list[SessionInfo]:
         """Return the sessions of what is not past its time, the one written to last first."""
         with self._lock:
-            self._follow()
+            self._follower.follow(self._take, self._seen.clear)
             times: dict[str, list[datetime]] = {}
             written: dict[str, int] = {}
             for seen in self._seen.values():
@@ -60,26 +60,6 @@ class Sessions(StartsAnew):
                     written[seen.session] = max(seen.order, written.get(seen.session, 0))
         latest = sorted(times, key=lambda name: -written[name])
         return [SessionInfo(name, len(times[name]), min(times[name]), max(times[name])) for name in latest]
-
-    def _follow(self) -> None:
-        order = Order.CHANGED if self._store.can.ordered else Order.OLDEST
-        if order is Order.OLDEST:
-            self._seen.clear()
-        while not self._read(self._query(order)):
-            self._seen.clear()
-            self._cursor = None
-
-    def _read(self, query: Query) -> bool:
-        """Take every page; False where the store no longer knows what was removed since the last look."""
-        for page in every_page(self._store, query):
-            if must_reload(page, query):
-                return False
-            self._take(page)
-            self._cursor = page.cursor or str(page.seq) if query.order is Order.CHANGED else None
-        return True
-
-    def _query(self, order: Order) -> Query:
-        return Query(scope=self._scope, kinds=(MESSAGE,), order=order, cursor=self._cursor, k=PAGE, expired=True)
 
     def _take(self, page: Page) -> None:
         for key in page.gone:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,26 +51,27 @@ class FewShot:
 
 
 def few_shot(examples: Sequence[Match], failures: Sequence[Match], budget: int, *, sources: bool = True) -> FewShot:
-    """Return the block of as many examples, then failures, as fit; `sources` shows where each example comes from."""
+    """Return the block of as many examples and failures as fit, taken by turns; `sources` shows where each is from."""
     shown: list[Match] = []
     avoided: list[Match] = []
     left: list[str] = []
     text = ""
-    for taken, offered in ((shown, examples), (avoided, failures)):
-        for match in offered:
-            longer = _block(
-                [*shown, match] if taken is shown else shown,
-                [*avoided, match] if taken is avoided else avoided,
-                sources,
-            )
-            if estimate(longer) <= budget:
-                taken.append(match)
-                text = longer
-            else:
-                left.append(match.id)
+    for taken, match in _by_turns((shown, examples), (avoided, failures)):
+        taken.append(match)
+        longer = _block(shown, avoided, sources)
+        if estimate(longer) <= budget:
+            text = longer
+        else:
+            left.append(taken.pop().id)
     return FewShot(
         text=text, tokens=estimate(text), examples=tuple(shown), avoided=tuple(avoided), left_out=tuple(left)
     )
+
+
+def _by_turns(*parts: tuple[list[Match], Sequence[Match]]) -> Iterator[tuple[list[Match], Match]]:
+    """Yield what is offered for each part, the first of each first, so that none fills the budget before another."""
+    for place in range(max(len(offered) for _, offered in parts)):
+        yield from ((taken, offered[place]) for taken, offered in parts if place < len(offered))
 
 
 def _block(examples: Sequence[Match], failures: Sequence[Match], sources: bool) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -17,9 +16,10 @@ from seasoned.experience.feedback import NEUTRAL
 from seasoned.experience.forms import DECISION, FEEDBACK, TRAJECTORY, Said, entry, said
 from seasoned.experience.policy import ExperiencePolicy
 from seasoned.experience.table import Table
+from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Store
-from seasoned.query import Order, Page, Query
+from seasoned.query import Page, Query
 from seasoned.records import Hit, Scope
 
 KINDS: Final = (DECISION, TRAJECTORY, FEEDBACK)
@@ -68,8 +68,7 @@ class Ledger(StartsAnew):
     """The decisions, trajectories and feedback of one scope; threads share it under `lock`."""
 
     def __init__(self, store: Store, scope: Scope, policy: ExperiencePolicy) -> None:
-        self._store = store
-        self._scope = scope
+        self._follower = Follower(store, Query(scope=scope, kinds=KINDS, k=PAGE))
         self._policy = policy
         self.after_fork_in_child()
         watch(self)
@@ -77,12 +76,12 @@ class Ledger(StartsAnew):
     def after_fork_in_child(self) -> None:
         """Start with a lock of its own and nothing read."""
         self.lock = threading.RLock()
+        self._follower.restart()
         self._start_anew()
 
     def _start_anew(self) -> None:
         self.decisions, self.trajectories = Table(self._policy.metrics), Table(self._policy.metrics)
         self.book = Book()
-        self._cursor: str | None = None
 
     def table(self, kind: str) -> Table:
         """Return the decisions or the trajectories."""
@@ -90,31 +89,11 @@ class Ledger(StartsAnew):
 
     def follow(self) -> None:
         """Read what changed since the last look; `lock` must be held."""
-        order = Order.CHANGED if self._store.can.ordered else Order.OLDEST
-        if order is Order.OLDEST or self.decisions.wasted or self.trajectories.wasted:
+        if self.decisions.wasted or self.trajectories.wasted:
+            self._follower.restart()
             self._start_anew()
-        while not self._read(order):
-            self._start_anew()
+        self._follower.follow(self._take, self._start_anew)
         self._credit()
-
-    def _read(self, order: Order) -> bool:
-        """Take in what changed; return False where the removals since the last look are no longer known."""
-        from_nothing = self._cursor is None
-        for page in self._pages(order):
-            if page.reload and not from_nothing:
-                return False
-            self._take(page)
-            self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
-        return True
-
-    def _pages(self, order: Order) -> Iterator[Page]:
-        query = Query(scope=self._scope, kinds=KINDS, order=order, cursor=self._cursor, k=PAGE)
-        while True:
-            page = self._store.find(query)
-            yield page
-            if page.cursor is None:
-                return
-            query = replace(query, cursor=page.cursor)
 
     def _take(self, page: Page) -> None:
         for key in page.gone:

@@ -19,6 +19,7 @@ from seasoned.experience.forms import DECISION, FEEDBACK, TRAJECTORY
 from seasoned.experience.items import own_items, record_of, seed_items
 from seasoned.experience.metrics import is_number
 from seasoned.ports import ABSENT, Clock, Put, Store, Vectors
+from seasoned.private_files import write_new
 from seasoned.query import Query
 from seasoned.records import JSON, Hit, Key, Record, Scope
 from seasoned.search import Searcher
@@ -190,7 +191,8 @@ def export_preseed(store: Store, scope: Scope, path: str | os.PathLike[str]) -> 
     parts = {name: [_shown(hit) for hit in _all(store, scope, kind)] for name, kind in _PARTS.items()}
     target = Path(path)
     draft = target.with_name(f".{target.name}.part")
-    draft.write_text(json.dumps({"form": FORM, **parts}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    draft.unlink(missing_ok=True)
+    write_new(draft, json.dumps({"form": FORM, **parts}, ensure_ascii=False, indent=1) + "\n")
     draft.replace(target)
     return sum(map(len, parts.values()))
 

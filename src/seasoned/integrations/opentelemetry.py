@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Final, Literal, TypeAlias
 
+from seasoned.closing import Closing
 from seasoned.errors import MissingExtra, WrongType
 from seasoned.ports import ABSENT, Applied, Can, Change, Counts, Credit, Finding, Put, Remove, Store, Upkeep
 from seasoned.query import Page, Query
@@ -36,7 +37,7 @@ TOKENS: Final = "seasoned.memory.tokens"
 DEGRADED: Final = "seasoned.memory.degraded"
 
 
-class TracingStore:
+class TracingStore(Closing):
     """Any store, with a span for each search, write and removal.
 
     A span is named after its operation and holds ids, counts, kinds and tokens: `gen_ai.operation.name`,

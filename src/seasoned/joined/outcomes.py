@@ -25,7 +25,7 @@ from seasoned.playbook.entries import ENTRY, Mark
 from seasoned.ports import ABSENT, Credit, Put
 from seasoned.query import Query
 from seasoned.records import JSON, Key, Record, checked_id, finite, instant
-from seasoned.results import Status
+from seasoned.results import Credited, Status
 
 OUTCOME: Final = "context-outcome"
 """The kind of what a rater said of a trace."""
@@ -38,21 +38,6 @@ SEEN: Final = "as an example in a later context"
 
 GONE: Final = "it is gone"
 _TRIES: Final = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credited:
-    """What became of an outcome: the effect, from -1 to 1, and the records credited.
-
-    `status` is a duplicate where the same rater said the same before. `replaced` is the effect that the rater gave
-    before, None at first. `left_out` names records that could not be credited, such as forgotten ones, and why.
-    """
-
-    effect: float
-    status: Status
-    credited: tuple[Key, ...] = ()
-    left_out: tuple[tuple[Key, str], ...] = ()
-    replaced: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a model's reply holds: JSON found in any text, and the text without the thinking before it."""
+"""What a model's reply holds: JSON found in any text, the text without thinking, each sentence once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MAX_TRIES: Final = 1000
 """How many brackets in a reply may turn out to open no JSON before the search ends."""
 
 _OPENING: Final = re.compile(r"[\[{]")
+_SENTENCE_END: Final = re.compile(r"((?<=[.!?])\s+|(?<=[。！？])|\n+)")
 _END: Final = re.compile(r"[ \t\r\n`]*\Z")
 _THINKING: Final = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
@@ -54,6 +55,27 @@ def without_thinking(reply: str) -> str:
     if closed is not None and (opened is not None or "<think" not in reply[: closed.start()].lower()):
         return reply[closed.end() :].lstrip()
     return "" if opened is not None else reply
+
+
+def said_once(text: str) -> str:
+    """Return a text with each sentence where it stands first."""
+    parts = [*_SENTENCE_END.split(text), ""]
+    kept, seen = list[str](), set[str]()
+    for sentence, end in zip(parts[::2], parts[1::2], strict=True):
+        if not sentence.strip() or sentence not in seen:
+            kept += sentence, end
+        seen.add(sentence)
+    return "".join(kept).strip()
+
+
+def is_data(text: str) -> bool:
+    """Return whether a text is a JSON object or list, and so says nothing to people."""
+    if not text.startswith(("{", "[")):
+        return False
+    try:
+        return isinstance(json.loads(text), (dict, list))
+    except (ValueError, RecursionError):
+        return False
 
 
 class _Piece(NamedTuple):

@@ -161,6 +161,7 @@ def _credit(draft: Draft, delta: Add, found: Entry) -> Effect:
     credited = replace(
         found,
         counts=found.counts if named == found.id else found.counts + delta.counts,
+        created_at=found.created_at if delta.at is None else min(found.created_at, instant(delta.at)),
         sources=_joined(found.sources, delta.sources),
         aliases=aliases,
     )
@@ -210,6 +211,7 @@ def _merge(draft: Draft, delta: Merge) -> Effect:
         section=first.section if delta.section is None else delta.section,
         outcome=_outcome(entries),
         counts=sum((each.counts for each in rest), first.counts),
+        created_at=min(each.created_at for each in entries),
         retired=first.retired if all(each.retired is not None for each in entries) else None,
         aliases=tuple(dict.fromkeys((*first.aliases, *(name for each in rest for name in (each.id, *each.aliases))))),
         sources=_joined(*(each.sources for each in entries)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -272,12 +273,13 @@ class Playbook(Core):
         return plain.written(self.entries(retired=True))
 
     def load_dict(self, given: Mapping[str, JSON], *, by: str | None = None) -> Changed:
-        """Write what `to_dict` returned, here or in agent-episodic-memory; what has no content is left out, logged.
+        """Write what `to_dict` returned, here or in agent-episodic-memory; what has no content is `skipped`.
 
         Raises:
             InvalidInput, WrongType: not a mapping with a list under "entries".
         """
-        return self.bring(plain.read(given), by=by, reason="read from a mapping")
+        found = plain.read(given)
+        return replace(self.bring(found.entries, by=by, reason="read from a mapping"), skipped=found.skipped)
 
     @classmethod
     def from_dict(

@@ -190,6 +190,7 @@ def _several(ids: object) -> tuple[str, ...]:
 
 
 Delta: TypeAlias = Add | Update | Tag | Merge | Remove
+"""One change of a playbook."""
 
 
 class Applied(StrEnum):
@@ -219,12 +220,14 @@ class Changed:
     """What became of deltas that were applied together: the number of the change, and one effect for each delta.
 
     `number` is that of the playbook's last change where nothing was written. `duplicate` tells that a change `by` the
-    same name was applied before, so that nothing was done now.
+    same name was applied before, so that nothing was done now. `skipped` are what was read and is no entry, each with
+    the reason.
     """
 
     number: int
     effects: tuple[Effect, ...] = ()
     duplicate: bool = False
+    skipped: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from seasoned.models.replies import is_data
 from seasoned.playbook.entries import Mark
 from seasoned.records import JSON, MAX_ID
 
@@ -98,13 +98,4 @@ def why_useless(text: str) -> str:
     data = text.encode()
     if len(data) >= REPEATING_BYTES and len(zlib.compress(data, 6)) < REPEATING_SHARE * len(data):
         return "it repeats itself"
-    return "it is JSON, no text" if _is_json(text) else ""
-
-
-def _is_json(text: str) -> bool:
-    if not text.startswith(("{", "[")):
-        return False
-    try:
-        return isinstance(json.loads(text), (dict, list))
-    except (ValueError, RecursionError):
-        return False
+    return "it is JSON, no text" if is_data(text) else ""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.playbook.core import Core
 from seasoned.playbook.entries import ENTRY
 from seasoned.playbook.likeness import folded
 from seasoned.ports import Store
-from seasoned.query import Order, Page, Query
+from seasoned.query import Page, Query
 from seasoned.records import Hit, Scope
 
 PAGE: Final = 2_000
@@ -23,56 +22,35 @@ class Folds(StartsAnew):
     """The ids of the entries of one scope that are shown, by folded text; threads may share it."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
-        self._store = store
-        self._scope = scope
+        self._follower = Follower(store, Query(scope=scope, kinds=(ENTRY,), k=PAGE))
         self.after_fork_in_child()
         watch(self)
 
     def after_fork_in_child(self) -> None:
         """Start with a lock of its own and nothing read."""
         self._lock = threading.Lock()
+        self._follower.restart()
         self._start_anew()
 
     def _start_anew(self) -> None:
         self._texts: dict[str, str] = {}
         self._ids: dict[str, set[str]] = {}
         self._several: set[str] = set()
-        self._cursor: str | None = None
 
     def alike(self) -> list[set[str]]:
         """Return the ids of entries with the same folded text, two or more each; costs what changed since before."""
         with self._lock:
-            if not self._store.can.ordered:
-                self._start_anew()
-            while not self._read():
-                self._start_anew()
+            self._follower.follow(self._take, self._start_anew)
             return [set(self._ids[text]) for text in sorted(self._several)]
 
-    def _read(self) -> bool:
-        """Take in what changed; return False where the removals since the last look are no longer known."""
-        from_nothing = self._cursor is None
-        for page in self._pages():
-            if page.reload and not from_nothing:
-                return False
-            for key in page.gone:
-                if key.kind == ENTRY:
-                    self._drop(key.id)
-            for hit in page.hits:
-                self._take(hit)
-            self._cursor = page.cursor or str(page.seq)
-        return True
+    def _take(self, page: Page) -> None:
+        for key in page.gone:
+            if key.kind == ENTRY:
+                self._drop(key.id)
+        for hit in page.hits:
+            self._take_one(hit)
 
-    def _pages(self) -> Iterator[Page]:
-        order = Order.CHANGED if self._store.can.ordered else Order.OLDEST
-        query = Query(scope=self._scope, kinds=(ENTRY,), order=order, cursor=self._cursor, k=PAGE)
-        while True:
-            page = self._store.find(query)
-            yield page
-            if page.cursor is None:
-                return
-            query = replace(query, cursor=page.cursor)
-
-    def _take(self, hit: Hit) -> None:
+    def _take_one(self, hit: Hit) -> None:
         text = "" if hit.record.data.get("retired") is not None else folded(hit.text)
         if self._texts.get(hit.id) == text:
             return

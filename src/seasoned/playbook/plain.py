@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from seasoned.errors import InvalidInput, WrongType
@@ -22,10 +22,18 @@ def written(entries: Iterable[Entry]) -> dict[str, JSON]:
     return {"entries": [{"category": entry.section, **to_json(entry)} for entry in entries]}
 
 
-def read(given: object) -> list[Entry | Add]:
-    """Return what a mapping has under "entries": whole entries where they have an id, else what is to be added.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """What plain JSON gives: whole entries where they have an id, else what is to be added; what is none, and why."""
 
-    What has no content is left out with a warning; another field that is missing or of another form has its default.
+    entries: tuple[Entry | Add, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def read(given: object) -> Plain:
+    """Return what a mapping has under "entries".
+
+    What has no content is skipped; another field that is missing or of another form has its default, with a warning.
 
     Raises:
         InvalidInput: no list under "entries".
@@ -36,25 +44,27 @@ def read(given: object) -> list[Entry | Add]:
     listed = given.get("entries")
     if not isinstance(listed, (list, tuple)):
         raise InvalidInput(f'a playbook has a list under "entries", found {listed!r:.80}')
-    found = (_item(number, each) for number, each in enumerate(listed))
-    return [each for each in found if each is not None]
+    found, skipped = list[Entry | Add](), list[tuple[str, str]]()
+    for number, each in enumerate(listed, 1):
+        try:
+            found.append(_item(each))
+        except (InvalidInput, TypeError, OverflowError) as error:  # a `WrongType` is a TypeError
+            _LOG.warning("entry %d of a playbook is left out: %s", number, error)
+            skipped.append((f"entry {number}", str(error)))
+    return Plain(entries=tuple(found), skipped=tuple(skipped))
 
 
-def _item(number: int, given: object) -> Entry | Add | None:
-    try:
-        if not isinstance(given, Mapping):
-            raise WrongType(f"an entry is a mapping, not {given!r:.80}")
-        if given.get("id") is not None and given.get("created_at") is not None:
-            return _sound(from_json({"section": given.get("category"), **given}))
-        return Add(
-            content=given.get("content"),  # type: ignore[arg-type]  # checked when made
-            section=_or(checked_section, given.get("category"), OTHERS),
-            outcome=_or(checked_outcome, given.get("outcome"), Outcome.NEUTRAL),
-            at=_or(instant, given.get("created_at"), None),
-        )
-    except (InvalidInput, TypeError, OverflowError) as error:  # a `WrongType` is a TypeError
-        _LOG.warning("entry %d of a playbook is left out: %s", number, error)
-        return None
+def _item(given: object) -> Entry | Add:
+    if not isinstance(given, Mapping):
+        raise WrongType(f"an entry is a mapping, not {given!r:.80}")
+    if given.get("id") is not None and given.get("created_at") is not None:
+        return _sound(from_json({"section": given.get("category"), **given}))
+    return Add(
+        content=given.get("content"),  # type: ignore[arg-type]  # checked when made
+        section=_or(checked_section, given.get("category"), OTHERS),
+        outcome=_or(checked_outcome, given.get("outcome"), Outcome.NEUTRAL),
+        at=_or(instant, given.get("created_at"), None),
+    )
 
 
 def _sound(entry: Entry) -> Entry:

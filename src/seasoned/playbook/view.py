@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from seasoned.errors import InvalidInput
+from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.playbook.entries import ENTRY, OTHERS, Entry, checked_content, checked_section, from_record, number_of
 from seasoned.playbook.journal import HEAD, NAME, PAGE, Head, Name, read_head, read_name
 from seasoned.ports import Store
-from seasoned.query import Order, Page, Query
+from seasoned.query import Page, Query
 from seasoned.records import Hit, Key, Scope
 
 Same: TypeAlias = tuple[str, str, str]
@@ -36,8 +36,8 @@ class View(StartsAnew):
     """The entries, ids and head of one scope; threads share it under `lock`, and write one after the other."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
-        self._store = store
-        self._scope = scope
+        self._ordered_store = store.can.ordered
+        self._follower = Follower(store, Query(scope=scope, kinds=(ENTRY, NAME, HEAD), k=PAGE))
         self.seq = self.floor = 0
         self.after_fork_in_child()
         watch(self)
@@ -46,6 +46,7 @@ class View(StartsAnew):
         """Start with locks of its own and nothing read."""
         self.lock = threading.RLock()
         self.writing = threading.RLock()
+        self._follower.restart()
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -58,7 +59,6 @@ class View(StartsAnew):
         self.ids = 0
         self._first: dict[str, int] = {}
         self._ordered: list[str] | None = None
-        self._cursor: str | None = None
 
     @property
     def number(self) -> int:
@@ -89,34 +89,12 @@ class View(StartsAnew):
 
     def follow(self) -> None:
         """Read what changed since the last look; `lock` must be held."""
-        if not self._store.can.ordered:
-            before = self.entries
-            self._start_anew()
-            self._read(Order.OLDEST)
+        before = self.entries
+        restarted = self._follower.follow(self._take, self._start_anew)
+        if not self._ordered_store:
             self.seq += before != self.entries
-            return
-        while not self._read(Order.CHANGED):
-            self._start_anew()
-
-    def _read(self, order: Order) -> bool:
-        """Take in what changed; return False where the removals since the last look are no longer known."""
-        from_nothing = self._cursor is None
-        for page in self._pages(order):
-            if page.reload and not from_nothing:
-                self.seq = max(self.seq, page.seq)
-                return False
-            self._take(page)
-            self._cursor = page.cursor or str(page.seq) if order is Order.CHANGED else None
-        return True
-
-    def _pages(self, order: Order) -> Iterator[Page]:
-        query = Query(scope=self._scope, kinds=(ENTRY, NAME, HEAD), order=order, cursor=self._cursor, k=PAGE)
-        while True:
-            page = self._store.find(query)
-            yield page
-            if page.cursor is None:
-                return
-            query = replace(query, cursor=page.cursor)
+        elif restarted:
+            self.seq = max(self.seq, self._follower.seq)
 
     def _take(self, page: Page) -> None:
         for key in page.gone:

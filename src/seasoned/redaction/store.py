@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from seasoned.closing import Closing
 from seasoned.errors import WrongType
 from seasoned.ports import Applied, Can, Change, Counts, Finding, Store, Upkeep
 from seasoned.query import Page, Query
@@ -13,7 +14,7 @@ from seasoned.redaction.policy import RedactionPolicy
 from seasoned.redaction.redactor import Redactor
 
 
-class RedactingStore:
+class RedactingStore(Closing):
     """Any store, with everything that is written to it redacted first, and every query redacted alike.
 
     Vectors of a text that had to be redacted here are dropped, unless a `RedactingEmbedder` made them. A record that

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
@@ -53,6 +54,11 @@ class RewardRetro:
         total = number(sum(turn.reward for turn in all_turns))
         return RetroPromptContext(
             domain_preamble="You look back at the run of an agent that acts turn by turn and is rewarded.",
-            outcome_summary=f"{total}{unit_of(all_turns)} over {len(all_turns)} turns in {len(episodes)} phases.",
+            outcome_summary=f"{total}{unit_of(all_turns)} over {_counted(all_turns, 'turn')}"
+            f" in {_counted(episodes, 'phase')}.",
             outcome_metric_name="the sum of the rewards",
         )
+
+
+def _counted(found: Sized, what: str) -> str:
+    return f"{len(found)} {what}{'s' * (len(found) != 1)}"

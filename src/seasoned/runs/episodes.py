@@ -10,7 +10,8 @@ from typing import Final
 from seasoned.asking import Ask, Flow
 from seasoned.context import Item, block, inert
 from seasoned.errors import ModelError
-from seasoned.models.replies import json_from, without_thinking
+from seasoned.models.replies import is_data, json_from, without_thinking
+from seasoned.records import clean_text
 from seasoned.runs.figures import reward_line, share
 from seasoned.runs.models import EpisodePromptContext, L2Episode, TurnRecord
 from seasoned.runs.prose import shortened
@@ -79,6 +80,9 @@ class Written:
     start: int | None = None
     calls: int = 0
     reason: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "narrative", clean_text(self.narrative))
 
 
 def by_model(material: Material, most_tokens: int, retries: int) -> Flow[Written]:
@@ -152,6 +156,10 @@ def heading(episode: L2Episode) -> str:
 
 def read_episode(reply: str, phases: Sequence[str], most_tokens: int) -> Written:
     """Return the phase and the narrative of a reply, or why it cannot be used; any dash, fence or preface is passed."""
+    return _checked(_read(reply, phases, most_tokens))
+
+
+def _read(reply: str, phases: Sequence[str], most_tokens: int) -> Written:
     text = _FENCE.sub("", without_thinking(reply)).strip()
     if not text:
         return Written(reason="the reply is empty")
@@ -163,6 +171,11 @@ def read_episode(reply: str, phases: Sequence[str], most_tokens: int) -> Written
             return Written(name, narrative, int(found[2]))
         unknown = unknown or ("" if name is not None else found[1].strip())
     return _labelled(text, phases, most_tokens) or _from_json(reply, phases, most_tokens) or _unusable(unknown, phases)
+
+
+def _checked(found: Written) -> Written:
+    """Return what was read, or why it cannot be used although a phase and a text were found."""
+    return Written(reason="the text below the phase is JSON, no text") if is_data(found.narrative) else found
 
 
 def phase_named(given: str, phases: Sequence[str]) -> str | None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from seasoned.cascade import Asked, by_keys, pages
+from seasoned.cascade import Asked, by_keys
 from seasoned.errors import StoreError
+from seasoned.following import pages
 from seasoned.ports import Store
 from seasoned.query import Compare, Op, Query
 from seasoned.records import Key, Record, text_field

@@ -16,7 +16,7 @@ from seasoned.embedders import resolve
 from seasoned.errors import NotFound, WrongType
 from seasoned.explain import Explanation, explain
 from seasoned.ports import Clock, Store, SystemClock
-from seasoned.records import Key, Scope, checked_id
+from seasoned.records import JSON, Key, Scope, checked_id  # noqa: F401  # type hints name JSON
 from seasoned.results import Added
 from seasoned.runs import chapters, closing
 from seasoned.runs.closing import Ended, RunSummary

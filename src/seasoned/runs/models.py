@@ -43,9 +43,9 @@ class TurnRecord:
 
     turn: int
     reward: float
-    reward_unit: str
-    events: list[str]
-    actions_taken: list[dict[str, JSON]]
+    reward_unit: str = ""
+    events: list[str] = field(default_factory=list)
+    actions_taken: list[dict[str, JSON]] = field(default_factory=list)
     extra: dict[str, JSON] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from seasoned.errors import InvalidInput, StoreError, WrongType
+from seasoned.private_files import make_folder
 from seasoned.records import checked_id
 from seasoned.runs.prose import MARK
 from seasoned.tokens import estimate
@@ -131,7 +132,7 @@ def write_profile(folder: Path, profile: str, text: str, versions: int) -> Path:
     """
     path = folder / f"{profile}.md"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         old = path.read_bytes() if path.exists() else None
         if old == text.encode():
             return path

@@ -11,12 +11,13 @@ from typing import Final
 from seasoned.asking import Ask, Flow
 from seasoned.context import Item, block, inert
 from seasoned.errors import ModelError
-from seasoned.models.replies import without_thinking
+from seasoned.models.replies import is_data, said_once, without_thinking
+from seasoned.records import clean_text
 from seasoned.runs.episodes import AGAIN, READ_TOKENS, TEMPERATURE, described, heading
 from seasoned.runs.figures import number, reward_line, share, unit_of
 from seasoned.runs.lessons import Lesson
 from seasoned.runs.models import L2Episode, RetroPromptContext, TurnRecord
-from seasoned.runs.prose import sentences, shortened
+from seasoned.runs.prose import MARK, sentences, shortened
 
 TAG: Final = "retro"
 MAX_TOKENS: Final = 700
@@ -71,6 +72,11 @@ class Reviewed:
     withdrawn: tuple[str, ...] = ()
     calls: int = 0
     reason: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean_text(self.text))
+        object.__setattr__(self, "lessons", tuple(dict.fromkeys(map(clean_text, self.lessons))))
+        object.__setattr__(self, "withdrawn", tuple(map(clean_text, self.withdrawn)))
 
 
 def by_model(review: Review, retries: int) -> Flow[Reviewed]:
@@ -137,7 +143,13 @@ def usable(reply: str) -> tuple[str, str]:
         return "", "the reply is empty"
     if _REFUSAL.match(text) and not any(_BULLET.match(line) for line in text.splitlines()):
         return "", f"the reply refuses: {text!r:.80}"
-    return share(text, MAX_TOKENS * 2), ""
+    return ("", "the reply is JSON, no text") if is_data(text) else (_whole_lines(said_once(text), MAX_TOKENS * 2), "")
+
+
+def _whole_lines(text: str, most_tokens: int) -> str:
+    """Return a text cut to its beginning behind a line, so that no half of a lesson is taken for one."""
+    cut = share(text, most_tokens)
+    return cut if cut == text or "\n" not in cut else f"{cut[: cut.rindex(chr(10))]}\n{MARK}"
 
 
 def lessons_in(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -150,7 +162,7 @@ def lessons_in(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     below = lines if headed is None else lines[headed + 1 :]
     bullets = [found[1] for line in below if (found := _BULLET.match(line))]
     said = bullets or [one for line in below if line.strip() and not _is_heading(line) for one in sentences(line)]
-    plain = [one_line(each) for each in said]
+    plain = [one_line(each) for each in said if not is_data(each)]
     withdrawn = tuple(_WITHDRAWN.sub("", each) for each in plain if _WITHDRAWN.match(each))
     kept = dict.fromkeys(each for each in plain if each and not _WITHDRAWN.match(each))
     return tuple(kept)[:MAX_LESSONS], withdrawn

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Final
 
+from seasoned.arguments import checked_list, checked_text
 from seasoned.errors import NotFound
 from seasoned.query import Compare, Op
 from seasoned.runs import closing
+from seasoned.runs.given import give
 from seasoned.runs.info import RunInfo, info_of
 from seasoned.runs.lessons import Lesson
 from seasoned.runs.live import Place
@@ -72,6 +75,23 @@ class StoredRuns:
     def lessons(self, profile_id: str | None = None) -> list[Lesson]:
         """Return the lessons of a profile, or of all: those that stand first, the most confirmed first."""
         return closing.lessons_of(self._place, None if profile_id is None else safe_id(profile_id))
+
+    def add_lessons(
+        self, lessons: str | Sequence[str], profile_id: str = DEFAULT_PROFILE, *, source: str = "given"
+    ) -> list[Lesson]:
+        """Write lessons that no run here drew, and return those that are new or changed.
+
+        `source` names where they are from and counts as one run: given again by the same name they change nothing, and
+        a lesson that is there already counts once more for another name. One that says the opposite of another marks
+        it as contradicted.
+
+        Raises:
+            InvalidInput: a blank lesson, a profile id that is not a safe name of a file.
+            WrongType: something else than texts.
+        """
+        given = [lessons] if isinstance(lessons, str) else checked_list(lessons, "lessons")
+        texts = [checked_text(text, "a lesson") for text in given]
+        return give(self._place, safe_id(profile_id), [" ".join(text.split()) for text in texts], run_name(source))
 
     def _ids(self, run_id: str | None) -> Ids:
         if run_id is None:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from seasoned.cascade import Asked, Remade, by_keys, pages
+from seasoned.cascade import Asked, Remade, by_keys
+from seasoned.following import pages
 from seasoned.ports import Put, Store
 from seasoned.query import Compare, Op, Query
 from seasoned.records import Hit, Key, Record, text_field

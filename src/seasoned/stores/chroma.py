@@ -16,6 +16,7 @@ import numpy as np
 
 from seasoned.errors import InvalidInput, MissingExtra, WrongType
 from seasoned.ports import Clock
+from seasoned.private_files import make_folder
 from seasoned.records import checked_id
 from seasoned.stores.documents import (
     Document,
@@ -230,6 +231,7 @@ def _opened(
             return _remote(url, headers, settings)
         if path is not None:
             folder = os.path.realpath(path)
+            make_folder(folder)
             made = chromadb.PersistentClient(path=folder, settings=settings)
             return Opened(client=made, place=folder, durable=True, exclusive=False)
         made, suffix = chromadb.EphemeralClient(settings=settings), f"-{uuid4().hex}"
@@ -265,8 +267,8 @@ def _sessions(client: ClientAPI) -> Iterator[httpx.Client]:
 def open_url(url: str, clock: Clock | None = None, analyser: Analyser = DEFAULT_ANALYSER) -> ChromaStore:
     """Open `chroma://` (in memory), `chroma:///folder` or `chroma://host:8000/collection`; `chromas://` is over TLS.
 
-    A folder's collection is named by `?collection=`. A token before the host (`chromas://:token@host`) is sent as
-    `x-chroma-token`.
+    `chroma://./folder` is below the working directory. A folder's collection is named by `?collection=`. A token before
+    the host (`chromas://:token@host`) is sent as `x-chroma-token`.
 
     Raises:
         InvalidInput: the URL has another form.

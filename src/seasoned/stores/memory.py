@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from seasoned.arms import Ranked, Wanted, rank
+from seasoned.closing import Closing
 from seasoned.errors import StoreClosed
 from seasoned.forks import watch
 from seasoned.index import ScopeIndex
@@ -23,7 +24,7 @@ from seasoned.text import Analyser
 _CAN: Final = Can(atomic=True, compare=True, ordered=True, lexical=True, dense=True, fresh=True, durable=False)
 
 
-class MemoryStore:
+class MemoryStore(Closing):
     """Records in a dictionary, with the same search as the SQLite store. Everything is lost when it is closed."""
 
     def __init__(
@@ -64,7 +65,7 @@ class MemoryStore:
             if query.words is not None or query.vector is not None:
                 return _copied(self._ranked(query, now))
             if query.scopes:
-                return Page(scopes=tuple(sorted({one.hit.record.key.scope for one in self._answering(query, now)})))
+                return Page(scopes=tuple(sorted(self._named(query, now))))
             if query.count:
                 return Page(count=sum(1 for _ in self._answering(query, now)))
             return _copied(self._by_key(query, now) if query.keys else self._in_order(query, now))
@@ -135,6 +136,11 @@ class MemoryStore:
     def _stored(self, key: Key) -> Stored | None:
         space = self._scopes.get(key.scope)
         return None if space is None else space.records.get((key.kind, key.id))
+
+    def _named(self, query: Query, now: int) -> set[Scope]:
+        if query.order is not Order.CHANGED:
+            return {one.hit.record.key.scope for one in self._answering(query, now)}
+        return {each for each in self._scopes if each == query.scope or (query.subtree and query.scope.holds(each))}
 
     def _answering(self, query: Query, now: int) -> Iterable[Stored]:
         """Yield the records that answer, in the order they were first written."""

@@ -181,6 +181,17 @@ class ScopeRules(ContractBase):
         put(store, *(note("n1", scope=HOME.within("many", str(number))) for number in range(205)))
         assert len(store.find(Query(scope=HOME.within("many"), subtree=True, scopes=True)).scopes) == 205
 
+    def test_emptied_scopes_are_named_in_the_order_of_changes(self, store: Store) -> None:
+        """So that who follows a subtree learns of removals where nothing is left."""
+        need(store, "ordered")
+        emptied, other = HOME.within("a"), HOME.within("b")
+        put(store, note("n1", scope=emptied), note("n1", scope=other), note("n1", scope=Scope("acmealice")))
+        remove(store, key("n1", emptied))
+        asked = Query(scope=HOME, subtree=True, scopes=True, order=Order.CHANGED)
+        assert store.find(asked).scopes == (emptied, other)
+        assert store.find(replace(asked, scope=emptied, subtree=False)).scopes == (emptied,)
+        assert list(store.find(Query(scope=emptied, order=Order.CHANGED)).gone) == [key("n1", emptied)]
+
     def test_an_unknown_scope_is_empty(self, store: Store) -> None:
         """It answers nothing, in every way, and is not an error."""
         _fill(store, HOME)

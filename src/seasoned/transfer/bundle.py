@@ -1,7 +1,8 @@
 """Bundles: the records of a scope and those below it as JSON lines with a checksum; read whole or not at all.
 
-The first line says format, version, scope and instant; each line after it is one record; the last holds the number of
-records and the SHA-256 of all lines before it. Vectors are not in it: an import embeds anew, in the importer's space.
+The first line says format, version, scope and instant. Then comes a line for each tombstone, the key of what was
+removed there, and one for each record, old versions among them; the last line holds the numbers of both and the SHA-256
+of all lines before it. Vectors are not in it: an import embeds anew, in its own space.
 """
 
 from __future__ import annotations
@@ -10,29 +11,29 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
-from seasoned.errors import BundleError, Conflict, SeasonedError, StoreError, WrongType
+from seasoned.errors import StoreError, WrongType
 from seasoned.forgetting import EXPORT
-from seasoned.ports import ABSENT, Clock, Put, Store, new_id
+from seasoned.locked import check_readable
+from seasoned.ports import Clock, Put, Store, new_id
 from seasoned.query import Compare, Not, Op, Query
-from seasoned.records import JSON, Key, Record, Scope, instant
-from seasoned.search import Searcher
+from seasoned.records import JSON, Key, Record, Scope
 from seasoned.stores.sqlite.connections import is_open_store
+from seasoned.transfer.tombstones import tombstones
 
 FORMAT: Final = "seasoned-bundle"
-VERSION: Final = 1
-_BATCH: Final = 256
+VERSION: Final = 2
+"""What is written; version 1, which had no tombstones, is read too."""
+
 _NOT_NOTED: Final = Not(Compare("kind", Op.EQ, EXPORT))
 _ENDS: Final = ("", "-wal", "-shm", "-journal")
-_MISFITS: Final = (SeasonedError, KeyError, ValueError)
-_RETRIES: Final = 8
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -42,24 +43,33 @@ Progress: TypeAlias = Callable[[int, int], None]
 class Transferred:
     """What a bundle's import or export did: records read and written, those already there, those refused and why.
 
-    `degraded` says what is missing for now: the vectors of an import, or damaged records that an export left out.
+    An import that follows its source has `changed` records that said something else here, and `removed` those that are
+    no longer there. `tombstones` are how many removals the bundle tells of. `degraded` says what is missing for now:
+    the vectors of an import, damaged records that an export left out.
     """
 
     read: int = 0
     written: int = 0
     duplicate: int = 0
+    changed: int = 0
+    removed: int = 0
+    tombstones: int = 0
     refused: tuple[str, ...] = ()
     degraded: tuple[str, ...] = field(default=())
 
 
-def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Clock) -> Transferred:
+def export(
+    store: Store, scope: Scope, path: str | os.PathLike[str], clock: Clock, *, removals: bool = True
+) -> Transferred:
     """Write every record of the scope and those below it to `path`, replacing it only when all is written.
+
+    With `removals` it also tells the keys of what was removed there, as far back as the engine knows.
 
     Raises:
         StoreError: the file cannot be written.
         WrongType: `path` is no path.
     """
-    target = _checked_path(path)
+    target = checked_path(path)
     if is_store_file(store, target):
         raise StoreError(f"{target} is the memory itself; export to another file")
     head: dict[str, JSON] = {
@@ -75,7 +85,8 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
         raise StoreError(f"{target} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            number = _write(out.write, head, records_of(store, scope, degraded), scope)
+            gone = tombstones(store, scope) if removals else iter(())
+            graves, number = _write(out.write, head, gone, records_of(store, scope, degraded))
             out.flush()
             os.fsync(out.fileno())
         os.replace(name, target)
@@ -85,7 +96,7 @@ def export(store: Store, scope: Scope, path: str | os.PathLike[str], clock: Cloc
         with suppress(FileNotFoundError):
             os.unlink(name)
     noted = _note(store, scope, target, clock.now())
-    return Transferred(read=number, written=number, degraded=(*degraded, *noted))
+    return Transferred(read=number, written=number, tombstones=graves, degraded=(*degraded, *noted))
 
 
 def _note(store: Store, scope: Scope, target: Path, now: datetime) -> list[str]:
@@ -98,8 +109,11 @@ def _note(store: Store, scope: Scope, target: Path, now: datetime) -> list[str]:
     return []
 
 
-def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: Iterator[Record], scope: Scope) -> int:
-    total, number = hashlib.sha256(), 0
+def _write(
+    write: Callable[[str], object], head: Mapping[str, JSON], gone: Iterator[Key], records: Iterator[Record]
+) -> tuple[int, int]:
+    """Write all lines; return how many tombstones and records they hold."""
+    total, scope = hashlib.sha256(), Scope(cast("list[str]", head["scope"]))
 
     def line(value: Mapping[str, JSON]) -> None:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n"
@@ -107,26 +121,30 @@ def _write(write: Callable[[str], object], head: Mapping[str, JSON], records: It
         write(text)
 
     line(head)
+    numbers = Counter[str]()
+    for key in gone:
+        line({"gone": list(key.scope[len(scope) :]), "kind": key.kind, "id": key.id})
+        numbers["tombstones"] += 1
     for record in records:
         line(encoded(record, scope))
-        number += 1
-    write(json.dumps({"records": number, "sha256": total.hexdigest()}) + "\n")
-    return number
+        numbers["records"] += 1
+    graves, number = numbers["tombstones"], numbers["records"]
+    write(json.dumps({"records": number, "tombstones": graves, "sha256": total.hexdigest()}) + "\n")
+    return graves, number
 
 
 def records_of(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Record]:
     """Give every record of the scope and those below it; `degraded` takes what is said of damaged ones.
 
     Raises:
-        StoreError: a record is sealed with a key that is not here.
+        StoreLocked: a record is sealed with a key that is not here.
     """
     cursor: str | None = None
     while True:
         page = store.find(Query(scope=scope, subtree=True, where=_NOT_NOTED, k=1000, cursor=cursor))
         degraded.extend(page.degraded)
         for hit in page.hits:
-            if getattr(hit, "locked", False):
-                raise StoreError(f"{hit.record.key} is sealed and its key is not here; nothing more was read")
+            check_readable([hit])
             yield hit.record
         cursor = page.cursor
         if cursor is None:
@@ -153,43 +171,8 @@ def _relative(scope: Scope, base: Scope) -> tuple[str, ...]:
     return (".", *scope[len(base) :]) if base.holds(scope) else ("/", *scope)
 
 
-def import_bundle(
-    store: Store, scope: Scope, path: str | os.PathLike[str], searcher: Searcher, progress: Progress | None = None
-) -> Transferred:
-    """Read a bundle into the scope; a record that is there already is left as it is and counted.
-
-    The whole file is checked before the first record is written.
-
-    Raises:
-        BundleError: the file is damaged, cut off, altered, or not a bundle this version reads; nothing was imported.
-        WrongType: `path` is no path.
-    """
-    source = _checked_path(path)
-    if is_store_file(store, source):
-        raise BundleError(f"{source} is the memory itself, not a bundle")
-    total = _checked(source)
-    counts = {"written": 0, "duplicate": 0}
-    refused: list[str] = []
-    degraded: set[str] = set()
-    lines = _record_lines(source, total)
-    done = 0
-    while batch := list(islice(lines, _BATCH)):
-        records = list(_decoded(batch, scope, refused))
-        failed = put_new(store, records, searcher, counts, refused)
-        degraded |= {failed} if failed else set()
-        done += len(batch)
-        if progress is not None:
-            progress(done, total)
-    return Transferred(
-        read=total,
-        written=counts["written"],
-        duplicate=counts["duplicate"],
-        refused=tuple(refused),
-        degraded=tuple(sorted(degraded)),
-    )
-
-
-def _checked_path(path: object) -> Path:
+def checked_path(path: object) -> Path:
+    """Return what names a bundle's file, as a path."""
     if not isinstance(path, (str, os.PathLike)):
         raise WrongType(f"a bundle lies in a file named by a path, not {path!r:.80}")
     return Path(path)
@@ -208,125 +191,3 @@ def _same_file(one: str, other: str | os.PathLike[str]) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
-
-
-def _checked(path: Path) -> int:
-    """Return the number of records of a bundle that is whole."""
-    total, last, number = hashlib.sha256(), b"", -1
-    try:
-        with path.open("rb") as lines:
-            for line in lines:
-                if number == -1:
-                    _check_head(path, line)
-                elif number >= 0 and last:
-                    total.update(last)
-                last = line
-                number += 1
-    except OSError as error:
-        raise BundleError(f"{path} cannot be read: {error.strerror}") from error
-    foot = _json_object(last)
-    if number < 1 or foot.get("records") != number - 1 or foot.get("sha256") != total.hexdigest():
-        raise BundleError(f"{path} is cut off or was altered: its checksum does not fit; nothing was imported")
-    return number - 1
-
-
-def _check_head(path: Path, line: bytes) -> None:
-    head = _json_object(line)
-    if head.get("format") != FORMAT:
-        raise BundleError(f"{path} is not a seasoned bundle: its first line is {line[:80]!r}")
-    if head.get("version") != VERSION:
-        raise BundleError(f"{path} has bundle version {head.get('version')!r}, this seasoned reads {VERSION}")
-
-
-def _json_object(line: bytes) -> dict[str, JSON]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _record_lines(path: Path, number: int) -> Iterator[dict[str, JSON]]:
-    with path.open("rb") as lines:
-        next(lines)
-        for line in islice(lines, number):
-            yield _json_object(line)
-
-
-def _decoded(batch: Sequence[dict[str, JSON]], scope: Scope, refused: list[str]) -> Iterator[Record]:
-    for value in batch:
-        try:
-            yield _record(value, scope)
-        except _MISFITS as error:
-            refused.append(f"{value.get('kind')} {value.get('id')!r}: {error}")
-
-
-def _record(value: dict[str, JSON], scope: Scope) -> Record:
-    """Return the record of a line; whatever does not fit raises one of `_MISFITS`."""
-    until = value["until"]
-    return Record(
-        key=Key(Scope((*scope, *_texts(value["below"]))), str(value["kind"]), str(value["id"])),
-        text=value["text"],  # type: ignore[arg-type]  # checked when made, like all below
-        data=value["data"],  # type: ignore[arg-type]
-        sources=tuple(_source(parts, scope) for parts in _list(value["sources"])),
-        worth=value["worth"],  # type: ignore[arg-type]
-        at=instant(value["at"]),
-        until=None if until is None else instant(until),
-    )
-
-
-def _source(parts: JSON, scope: Scope) -> Key:
-    where, kind, name = _list(parts)
-    first, *rest = _texts(where)
-    return Key(Scope((*scope, *rest)) if first == "." else Scope(rest), str(kind), str(name))
-
-
-def _list(value: JSON) -> list[JSON]:
-    if not isinstance(value, list):
-        raise BundleError(f"{value!r:.80} is no list")
-    return value
-
-
-def _texts(value: JSON) -> list[str]:
-    return [str(part) for part in _list(value)]
-
-
-def put_new(
-    store: Store, records: Sequence[Record], searcher: Searcher, counts: dict[str, int], refused: list[str]
-) -> str | None:
-    """Write what is not there yet, as it will be stored; sorted anew where another writer came between."""
-    records = [searcher.stored(record) for record in records]
-    for _ in range(_RETRIES):
-        fresh, duplicates, others = _sorted(store, records)
-        vectors, failed = searcher.vectors([record.text for record in fresh])
-        try:
-            store.apply([Put(record, vector, ABSENT) for record, vector in zip(fresh, vectors, strict=True)])
-        except Conflict:
-            continue
-        counts["written"] += len(fresh)
-        counts["duplicate"] += duplicates
-        refused.extend(others)
-        return failed
-    raise StoreError("other writers kept adding the same records; import again")
-
-
-def _sorted(store: Store, records: Sequence[Record]) -> tuple[list[Record], int, list[str]]:
-    """Return the records that are not there yet, how many are, and what is said of those whose id another one has."""
-    known = _known(store, records)
-    fresh: list[Record] = []
-    others: list[str] = []
-    for record in records:
-        old = known.setdefault(record.key, record)
-        if old is record:
-            fresh.append(record)
-        elif old.text != record.text or old.data != record.data:
-            others.append(f"{record.key.kind} {record.key.id!r}: another record has this id")
-    return fresh, len(records) - len(fresh) - len(others), others
-
-
-def _known(store: Store, records: Sequence[Record]) -> dict[Key, Record]:
-    found: dict[Key, Record] = {}
-    for scope in {record.key.scope for record in records}:
-        keys = tuple(record.key for record in records if record.key.scope == scope)
-        found |= {hit.record.key: hit.record for hit in store.find(Query(scope=scope, keys=keys)).hits}
-    return found

@@ -14,7 +14,8 @@ from seasoned.ports import Store
 from seasoned.query import Query
 from seasoned.records import Record, Scope
 from seasoned.search import Searcher
-from seasoned.transfer.bundle import Progress, encoded, put_new, records_of
+from seasoned.transfer.bundle import Progress, encoded, records_of
+from seasoned.transfer.putting import Putting
 
 _BATCH: Final = 256
 
@@ -37,7 +38,8 @@ def copy(source: Store, target: Store, scope: Scope, searcher: Searcher, progres
     """Write every record of the scope and those below it to another store, and compare both.
 
     What is there already stays, so a copy that broke off goes on where it was. Vectors are made anew by `searcher`,
-    which stands over the target. Not copied: what is past its time, versions, and who gave which credit.
+    which stands over the target. Not copied: what is past its time, what was removed, numbers of
+    versions, and who gave which credit.
 
     Raises:
         InvalidInput: source and target are one store.
@@ -47,21 +49,28 @@ def copy(source: Store, target: Store, scope: Scope, searcher: Searcher, progres
     if source is target:
         raise InvalidInput("a memory is copied to another store, not to itself")
     total = source.find(Query(scope=scope, subtree=True, count=True)).count or 0
-    counts, refused, degraded = {"written": 0, "duplicate": 0}, list[str](), list[str]()
+    putting, degraded = Putting(target, searcher), list[str]()
     records, done = records_of(source, scope, degraded), 0
     while batch := list(islice(records, _BATCH)):
-        failed = put_new(target, batch, searcher, counts, refused)
-        degraded.extend([failed] if failed else [])
+        putting.put(batch)
         done += len(batch)
         if progress is not None:
             progress(done, max(total, done))
-    if refused:
-        raise StoreError(f"{len(refused)} records differ from what the target holds, such as {refused[0]}")
+    if putting.refused:
+        raise StoreError(
+            f"the target has other records under the same ids, {len(putting.refused)} in all, such as "
+            f"{putting.refused[0]}; {putting.written} others were written"
+        )
     digest, found = digest_of(source, scope, searcher.stored), digest_of(target, scope, searcher.stored)
     if digest != found:
         raise StoreError("source and target differ: one of them was written to meanwhile, or held more; copy again")
-    return Copied(read=done, written=counts["written"], duplicate=counts["duplicate"], digest=digest[1],
-                  degraded=tuple(dict.fromkeys(degraded)))  # fmt: skip
+    return Copied(
+        read=done,
+        written=putting.written,
+        duplicate=putting.duplicate,
+        digest=digest[1],
+        degraded=tuple(dict.fromkeys((*degraded, *putting.degraded))),
+    )
 
 
 def digest_of(store: Store, scope: Scope, stored: Callable[[Record], Record]) -> tuple[int, str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from seasoned import Memory
 
 Write = Callable[..., Path]
 
@@ -26,3 +28,10 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return write_file
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """An empty memory whose embedder needs no model."""
+    with Memory(embedder="hashing") as made:
+        yield made

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned import Memory
 from seasoned.transfer.importers import Imported, Refused, Skipped
-from seasoned.transfer.importing import import_file, import_messages
-
-
-@pytest.fixture
-def memory():
-    with Memory(embedder="hashing") as made:
-        yield made
+from seasoned.transfer.importing import import_file, import_items
 
 
 def said(number: int, session: str = "s", **message: object) -> Imported:
@@ -37,7 +30,7 @@ SKIPPED = Skipped(file="f", place="item 1", reason="hidden")
 def test_sessions_that_alternate_keep_their_order_and_times(memory):
     """Messages are written session by session within a batch, each with its own time."""
     items = [said(number, session) for number in range(5) for session in ("a", "b")]
-    assert import_messages(memory.conversation, items, batch=4).written == 10
+    assert import_items(memory, items, batch=4).written == 10
     for session in ("a", "b"):
         turns = memory.conversation.turns(session)
         assert [hit.id for hit in turns] == [f"{session}/{number}" for number in range(5)]
@@ -47,7 +40,7 @@ def test_sessions_that_alternate_keep_their_order_and_times(memory):
 def test_a_message_that_breaks_a_rule_costs_only_itself(memory):
     """The others of its batch are written, and the reason names it."""
     items = [said(0), said(1, role="tool"), said(2), said(3, content="  "), said(4)]
-    report = import_messages(memory.conversation, items)
+    report = import_items(memory, items)
     assert (report.read, report.written, len(report.refused)) == (5, 3, 2)
     assert report.refused[0].startswith("s, message 2 (s/1): ")
     assert "tool_call_id" in report.refused[0]
@@ -57,15 +50,15 @@ def test_a_message_that_breaks_a_rule_costs_only_itself(memory):
 def test_progress_counts_what_was_read(memory):
     """It is called once for each batch."""
     calls: list[int] = []
-    import_messages(memory.conversation, [said(number) for number in range(7)], batch=3, progress=calls.append)
+    import_items(memory, [said(number) for number in range(7)], batch=3, progress=calls.append)
     assert calls == [3, 6, 7]
 
 
 def test_messages_without_a_time_are_counted(memory):
     """They are written at the time of the import, and the report says how many."""
     undated = Imported(session="s", position=0, id="x", message={"role": "user", "content": "when?"})
-    assert import_messages(memory.conversation, [undated, said(1)]).undated == 1
-    assert import_messages(memory.conversation, [undated, said(1)]).undated == 0
+    assert import_items(memory, [undated, said(1)]).undated == 1
+    assert import_items(memory, [undated, said(1)]).undated == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,7 +72,7 @@ def test_every_item_is_always_accounted_for_and_never_written_twice(items):
     ids = {item.id for item in items if isinstance(item, Imported)}
     with Memory(embedder="hashing") as memory:
         for run in range(2):
-            report = import_messages(memory.conversation, items, batch=3)
+            report = import_items(memory, items, batch=3)
             assert report.read == len(items)
             assert report.read == report.written + report.duplicate + len(report.refused) + sum(report.skipped.values())
             assert report.written == (0 if run else len(ids))

@@ -10,9 +10,8 @@ from seasoned.context import Context
 from seasoned.errors import BundleError, EmbeddingError, MissingExtra, ModelError, SeasonedError, StoreError
 from seasoned.explain import Explanation, described
 from seasoned.integrations.mcp.framework import BaseModel, Field, ToolError
-from seasoned.joined.outcomes import Credited
 from seasoned.records import Hit, text_field
-from seasoned.results import Added, Receipt
+from seasoned.results import Added, Credited, Receipt
 from seasoned.runs import Lesson
 from seasoned.search import Hits
 from seasoned.trust import trusted

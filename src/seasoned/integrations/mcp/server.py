@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Annotated, Final, ParamSpec, TypeVar
 
+from seasoned import __version__
 from seasoned.aio import AsyncMemory
 from seasoned.errors import SeasonedError, WrongType
 from seasoned.integrations.mcp.answers import (
@@ -26,7 +27,7 @@ from seasoned.integrations.mcp.answers import (
     remembered,
     told,
 )
-from seasoned.integrations.mcp.framework import Field, Server, ToolAnnotations
+from seasoned.integrations.mcp.framework import Field, Server, Tool, named_server, tool
 from seasoned.memory import Memory
 from seasoned.records import MAX_ID
 from seasoned.trust import Origin
@@ -84,34 +85,31 @@ def server(memory: Memory, *, read_only: bool = False) -> Server:
     """
     if not isinstance(memory, Memory):
         raise WrongType(f"memory is a Memory, not {memory!r:.80}")
-    made = Server(NAME, instructions=INSTRUCTIONS, log_level="WARNING")
     below = AsyncMemory.wrap(memory)
-    _add_reading(made, below, trace=not read_only)
-    if not read_only:
-        _add_writing(made, below)
-    return made
+    tools = _reading(below, trace=not read_only)
+    return named_server(NAME, __version__, INSTRUCTIONS, tools if read_only else [*tools, *_writing(below)])
 
 
-def _hints(*, reads: bool, destroys: bool = False, again: bool = False) -> ToolAnnotations:
-    """Return what a client is told of a tool before it calls it; `again`: twice is as good as once."""
+def _tool(verb: Callable[P, Awaitable[R]], *, reads: bool, destroys: bool = False, again: bool = True) -> Tool:
+    """Return a verb as a tool; `again`: twice is as good as once."""
     hints = {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": again, "openWorldHint": False}
-    return ToolAnnotations.model_validate(hints)
+    return tool(_told(verb), hints)
 
 
-def _told(tool: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Return a tool whose expected failures are told to the client."""
+def _told(verb: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+    """Return a verb whose expected failures are told to the client."""
 
-    @wraps(tool)
+    @wraps(verb)
     async def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return await tool(*args, **kwargs)
+            return await verb(*args, **kwargs)
         except SeasonedError as error:
-            raise told(error, tool.__name__) from error
+            raise told(error, verb.__name__) from error
 
     return call
 
 
-def _add_reading(to: Server, memory: AsyncMemory, *, trace: bool) -> None:
+def _reading(memory: AsyncMemory, *, trace: bool) -> list[Tool]:
     async def recall(query: Asked, k: Most = 5, kinds: Kinds = []) -> Recalled:  # noqa: B006  # its schema shows it, and it is not changed
         """Search everything that was remembered, said or learned, best first."""
         return recalled(await memory.recall(query, k, kinds=tuple(kinds)))
@@ -128,12 +126,11 @@ def _add_reading(to: Server, memory: AsyncMemory, *, trace: bool) -> None:
         """Show what a record was made from, down to what was said, and what came of it."""
         return explained(await memory.explain(id, kind))
 
-    for tool in (recall, context, lessons, explain):
-        reads = tool is not context or not trace  # a trace is kept of what it showed
-        to.tool(annotations=_hints(reads=reads, again=True))(_told(tool))
+    shows = _tool(context, reads=not trace, again=not trace)  # a trace is kept of what it showed
+    return [_tool(recall, reads=True), shows, _tool(lessons, reads=True), _tool(explain, reads=True)]
 
 
-def _add_writing(to: Server, memory: AsyncMemory) -> None:
+def _writing(memory: AsyncMemory) -> list[Tool]:
     async def remember(text: Text, tags: Tags = []) -> Remembered:  # noqa: B006  # as above
         """Remember one fact, preference or decision for later conversations. Do not remember secrets."""
         name = hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:32]  # so a call that is repeated adds none
@@ -148,6 +145,4 @@ def _add_writing(to: Server, memory: AsyncMemory) -> None:
         """Forget records by their ids, and what was made from them. Without confirm nothing is changed."""
         return forgotten(await memory.forget(ids, dry_run=not confirm))
 
-    to.tool(annotations=_hints(reads=False, again=True))(_told(remember))
-    to.tool(annotations=_hints(reads=False, again=True))(_told(outcome))
-    to.tool(annotations=_hints(reads=False, destroys=True, again=True))(_told(forget))
+    return [_tool(remember, reads=False), _tool(outcome, reads=False), _tool(forget, reads=False, destroys=True)]

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import ipaddress
+import os
+import signal
 import socket
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from seasoned.errors import InvalidInput, StoreError
-from seasoned.integrations.mcp.framework import Server, http_app, run_stdio, uvicorn
+from seasoned.integrations.mcp.arriving import Gate, Lines, ending
+from seasoned.integrations.mcp.framework import LOCAL, Server, http_app, run_stdio, uvicorn
 
 LOOPBACK: Final = "127.0.0.1"
 """The address that is served where none is named: only this machine reaches it."""
 
 PATH: Final = "/mcp"
+
+ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+"""The signals that tell a process to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +46,12 @@ class Address:
     @property
     def url(self) -> str:
         """Where clients find it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}{PATH}"
+        return f"http://{self.name}:{self.port}{PATH}"
+
+    @property
+    def name(self) -> str:
+        """The host as a URL names it."""
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def address(text: str) -> Address:
@@ -52,15 +67,45 @@ def address(text: str) -> Address:
 
 
 async def serve_stdio(server: Server) -> None:
-    """Serve one client over standard input and output until it goes; what is logged goes to standard error."""
-    await run_stdio(server)
+    """Serve one client over standard input and output until it goes; what is logged goes to standard error.
+
+    SIGTERM and SIGINT end it as the end of the input does, and are raised again when it has ended.
+    """
+    with ending() as (ended, end), _signalled(lambda: os.write(end, b".")) as may_end:
+        lines = Lines(sys.stdin.fileno(), ended if may_end else None)
+        await run_stdio(server, io.BufferedReader(lines))
+
+
+@contextmanager
+def _signalled(end: Callable[[], object]) -> Iterator[bool]:
+    """Have `end` called when the process is told to end, and tell it so again afterwards; give whether that can be."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield False
+        return
+    loop, found = asyncio.get_running_loop(), list[signal.Signals]()
+
+    def told(which: signal.Signals) -> None:
+        found.append(which)
+        end()
+
+    before = {each: signal.getsignal(each) for each in ENDS}
+    for each in ENDS:
+        loop.add_signal_handler(each, told, each)
+    try:
+        yield True
+    finally:
+        for each, handler in before.items():
+            loop.remove_signal_handler(each)
+            signal.signal(each, handler)
+        for each in found[:1]:
+            signal.raise_signal(each)
 
 
 async def serve_http(server: Server, at: Address, *, ready: Callable[[Address], None] | None = None) -> None:
     """Serve clients over HTTP at `/mcp` until the process is told to end; `ready` is told the address when it listens.
 
     There is no password: whoever reaches the address reads and writes the memory. On an address that is not local put
-    something in front that asks for one.
+    something in front that asks for one; no web page is served there, and at a local one only those of this machine.
 
     Raises:
         StoreError: the address cannot be listened at.
@@ -71,7 +116,8 @@ async def serve_http(server: Server, at: Address, *, ready: Callable[[Address], 
     except OSError as error:
         raise StoreError(f"cannot listen at {at.url}: {error}") from error
     with listening:
-        config = uvicorn.Config(http_app(server, local=at.local), log_config=None, access_log=False)
+        app = Gate(http_app(server, hosts=(*LOCAL, at.name) if at.local else ()), pages=at.local)
+        config = uvicorn.Config(app, log_config=None, access_log=False)
         if ready is not None:
             ready(Address(at.host, listening.getsockname()[1]))
         await uvicorn.Server(config).serve(sockets=[listening])

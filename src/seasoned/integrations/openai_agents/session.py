@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar, cast
 
 from seasoned.aio.threads import Lane, Threads
-from seasoned.conversation.following import MESSAGE, SUMMARY, every_page, in_session
+from seasoned.conversation.following import MESSAGE, SUMMARY, in_session
 from seasoned.conversation.messages import message_text, session_name
 from seasoned.errors import Conflict, InvalidInput, WrongType
+from seasoned.following import pages
 from seasoned.integrations.openai_agents.framework import SessionSettings, TResponseInputItem
 from seasoned.integrations.openai_agents.items import FIELD, ITEM, Drafted, drafted, items_in
 from seasoned.memory import Memory
@@ -120,7 +121,7 @@ class SeasonedSession:
             order=Order.NEWEST,
             k=PAGE if limit is None else max(1, min(limit, PAGE)),
         )
-        for page in every_page(self._memory.store, query):
+        for page in pages(self._memory.store, query):
             if page.unreadable:
                 _LOG.warning("%d damaged records of a session were passed over", len(page.unreadable))
             yield from page.hits

@@ -19,6 +19,7 @@ from seasoned.playbook.adapt.accounts import Spent
 from seasoned.playbook.adapt.lines import Lines
 from seasoned.playbook.adapt.outcomes import Answered, Learned, answered_from, field, learned_from
 from seasoned.playbook.adapt.showing import Shown
+from seasoned.private_files import make_folder
 from seasoned.records import JSON
 
 FORMAT: Final = 1
@@ -39,7 +40,7 @@ class Checkpoint:
 
     def __init__(self, folder: Path | None = None) -> None:
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         opened = list[Lines]()
         try:
             for name in ("results", "replies", "playbooks"):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
 
+from seasoned.closing import Closing
 from seasoned.errors import StoreClosed
 from seasoned.forks import watch
 from seasoned.index import ScopeIndex
@@ -58,7 +59,7 @@ def _lock_of(place: str) -> _Lock:
         return found
 
 
-class DocumentStore:
+class DocumentStore(Closing):
     """A `Store` over flat documents; what it promises stands in the package's docstring.
 
     It owns `documents` and closes them. `cache_bytes` bounds the copies of scopes held in this process, `gone_kept`
@@ -270,7 +271,10 @@ class DocumentStore:
 
     def _scopes(self, query: Query, now: int) -> Iterator[Scope]:
         for mirror in self._copies(query, now):
-            if next(answering.answering(mirror, query, now), None) is not None:
+            if query.order is Order.CHANGED:
+                if mirror.seq:
+                    yield Scope.decode(mirror.partition)
+            elif next(answering.answering(mirror, query, now), None) is not None:
                 yield Scope.decode(mirror.partition)
 
     def _by_key(self, query: Query, now: int) -> Page:

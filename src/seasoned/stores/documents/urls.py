@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from seasoned.errors import InvalidInput
+
+_FOLDERS: Final = (".", "..")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,8 @@ class Address:
 def parse_url(url: str, schemes: Sequence[str], options: Sequence[str]) -> Address:
     """Return what an engine's URL says; every part is percent-decoded. No message shows the whole URL or its key.
 
+    A path that begins with `./` or `../` in place of a host is relative to the working directory.
+
     Raises:
         InvalidInput: another scheme, an impossible port, or an option that is unknown or given twice.
     """
@@ -40,11 +45,14 @@ def parse_url(url: str, schemes: Sequence[str], options: Sequence[str]) -> Addre
         if name not in options or sum(other == name for other, _ in given) > 1:
             known = ", ".join(options) or "none"
             raise InvalidInput(f"the URL of an engine has an unknown or repeated option {name!r}; there are: {known}")
+    host, path = parts.hostname or "", unquote(parts.path)
+    if host in _FOLDERS:
+        host, path = "", f"{host}{path}"
     return Address(
         scheme=parts.scheme,
-        host=parts.hostname or "",
+        host=host,
         port=port,
-        path=unquote(parts.path),
+        path=path,
         user=None if parts.username is None else unquote(parts.username),
         key=None if parts.password is None else unquote(parts.password),
         options=dict(given),

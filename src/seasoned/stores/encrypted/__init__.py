@@ -11,9 +11,20 @@
 - Scopes without a key go through unchanged.
 """
 
-from seasoned.stores.encrypted.keys import KeyRing, Keys, new_key
-from seasoned.stores.encrypted.locked import LockedHit
-from seasoned.stores.encrypted.rotating import Rotated
+from seasoned.keys import KeyForgotten, Keys, Rotated
+from seasoned.locked import LockedHit
+from seasoned.stores.encrypted.keyfile import add_key, read_keys
+from seasoned.stores.encrypted.keys import KeyRing, new_key
 from seasoned.stores.encrypted.store import EncryptedStore
 
-__all__ = ["EncryptedStore", "KeyRing", "Keys", "LockedHit", "Rotated", "new_key"]
+__all__ = [
+    "EncryptedStore",
+    "KeyForgotten",
+    "KeyRing",
+    "Keys",
+    "LockedHit",
+    "Rotated",
+    "add_key",
+    "new_key",
+    "read_keys",
+]

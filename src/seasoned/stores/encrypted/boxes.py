@@ -9,22 +9,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from seasoned.errors import StoreCorrupt
+from seasoned.keys import FIELD, Keys, sealed_form
+from seasoned.locked import LockedHit
 from seasoned.records import JSON, Hit, Key, Record, to_micros
 from seasoned.stores.documents.coding import Stored, decode, encode
 from seasoned.stores.documents.ports import Document, Sort, document_id
-from seasoned.stores.encrypted.keys import Keys, checked_key, mark_of
-from seasoned.stores.encrypted.locked import LockedHit, locked
+from seasoned.stores.encrypted.keys import checked_key, mark_of
+from seasoned.stores.encrypted.locked import locked
 from seasoned.stores.encrypted.sealing import seal, unseal
-
-FIELD: Final = "sealed"
-"""The one field of data of a sealed record: `key` (the key's name), `mark` (which key that is) and `box` (base64)."""
 
 _FORM: Final = "seasoned sealed 1"
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The sealed field of a record."""
+    """The sealed field of a record: the key's name, which key that is, and the ciphertext in base64."""
 
     name: str
     mark: str
@@ -59,13 +58,8 @@ def _bound(record: Record) -> bytes:
 
 def box_of(record: Record) -> Box | None:
     """Return the sealed field of a record of the engine, None of one in the clear."""
-    held = record.data.get(FIELD)
-    if len(record.data) != 1 or not isinstance(held, dict) or held.keys() != {"key", "mark", "box"}:
-        return None
-    name, mark, content = held["key"], held["mark"], held["box"]
-    if not (isinstance(name, str) and isinstance(mark, str) and isinstance(content, str)):
-        return None
-    return Box(name, mark, content)
+    found = sealed_form(record.data)
+    return None if found is None else Box(*found)
 
 
 def opened(hit: Hit, keys: Keys) -> Document | LockedHit | Broken:

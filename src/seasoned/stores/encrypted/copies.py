@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from seasoned.keys import Keys
 from seasoned.ports import Store
 from seasoned.query import Query
 from seasoned.records import Key, Scope
 from seasoned.stores.documents.answering import damaged
 from seasoned.stores.documents.mirror import Mirror
-from seasoned.stores.encrypted.keys import Keys
 from seasoned.stores.encrypted.unsealing import Closed, Unsealed
 
 

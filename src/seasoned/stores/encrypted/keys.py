@@ -1,4 +1,4 @@
-"""Where keys come from: the port, and a ring of keys held in this process."""
+"""Keys held in this process: a ring of them, and what tells one from another."""
 
 from __future__ import annotations
 
@@ -6,35 +6,13 @@ import hmac
 import secrets
 import threading
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from seasoned.errors import InvalidInput, WrongType
 from seasoned.records import Scope, checked_id
 
 KEY_BYTES: Final = 32
 """How long a key is."""
-
-
-class Keys(Protocol):
-    """Keys by scope and name. Thread safe; asked at every call of the store, so it should answer from memory.
-
-    A name stands for one key for ever: a new key gets a new name, and that is its version.
-    """
-
-    def current(self, scope: Scope) -> str | None:
-        """Return the name of the key that a scope is written with, None for a scope that is not encrypted.
-
-        A scope whose key was lost or dropped keeps its name, so that nothing is written to it in the clear.
-        """
-        ...
-
-    def get(self, scope: Scope, name: str) -> bytes | None:
-        """Return the 32 bytes of a key, None where it is not here, or not any more."""
-        ...
-
-    def forget(self, scope: Scope) -> None:
-        """Destroy every key of a scope for good; `current` still names one, `get` finds none."""
-        ...
 
 
 def new_key() -> bytes:

@@ -1,4 +1,4 @@
-"""Records whose key is not here: how they are shown, and which questions about them have no answer."""
+"""Records whose key is not here: their locked form, and which questions about them have no answer."""
 
 from __future__ import annotations
 
@@ -6,28 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from seasoned.errors import StoreError
+from seasoned.errors import StoreLocked
 from seasoned.filters import And, Compare, Filter, Not, Or, matches
+from seasoned.locked import LockedHit
 from seasoned.query import Query
 from seasoned.records import Hit, Record, Scope, to_micros
 
 READABLE: Final = frozenset({"kind", "id", "at", "until", "version"})
 """The fields of a record that are not sealed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockedHit(Hit):
-    """A record that is there and cannot be read, since the key `name` is not here or is another one.
-
-    Its key, times, version and places are true; its text is "", `data` is `{"locked": true}`, and it has no score.
-    """
-
-    name: str
-
-    @property
-    def locked(self) -> bool:
-        """True."""
-        return True
 
 
 def locked(hit: Hit, name: str) -> LockedHit:
@@ -98,23 +84,16 @@ def judged(scope: Scope, found: Iterable[LockedHit], query: Query, now: int, *, 
     What lacks a vector is asked to be given one, which no locked record can be: there it is enough to say so.
 
     Raises:
-        StoreError: the query asks for content, and no record of the scope is `readable`.
+        StoreLocked: the query asks for content, and no record of the scope is `readable`.
     """
     verdicts = [(hit, verdict(hit, query, now)) for hit in found]
     shown = [hit for hit, answer in verdicts if answer]
     asked = [hit for hit, answer in verdicts if answer is None]
     if asked and not readable and query.lacking is None:
-        raise lock(scope, asked[0].name)
+        raise StoreLocked(scope=scope, name=asked[0].name)
     said = [
         f"{len(some)} records of {'/'.join(scope)} {what}"
         for some, what in ((shown, "cannot be read"), (asked, "cannot be compared"))
         if some
     ]
     return Judged(shown, tuple(f"locked: {each}, since their keys are not here" for each in said))
-
-
-def lock(scope: Scope, name: str) -> StoreError:
-    """Return the error for what cannot be done without a key."""
-    return StoreError(
-        f"locked: the key {name!r} of {'/'.join(scope)} is not here, or is not the one that it was sealed with"
-    )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from seasoned.errors import StoreLocked
+from seasoned.keys import Keys
+from seasoned.locked import LockedHit
 from seasoned.ports import Store
 from seasoned.query import Order, Page, Query
 from seasoned.records import Hit, Key, Scope
@@ -13,8 +16,7 @@ from seasoned.stores.documents.coding import Stored
 from seasoned.stores.embedded import merged
 from seasoned.stores.encrypted.boxes import Broken, read
 from seasoned.stores.encrypted.copies import Copies, Copy
-from seasoned.stores.encrypted.keys import Keys
-from seasoned.stores.encrypted.locked import Judged, LockedHit, judged, lock, needs_content
+from seasoned.stores.encrypted.locked import Judged, judged, needs_content
 from seasoned.stores.encrypted.scopes import Scopes
 from seasoned.stores.encrypted.unsealing import PAGE
 from seasoned.text import Analyser
@@ -42,6 +44,8 @@ class Reading:
             return self._changed(query, now)
         if not needs_content(query):
             page = self.inner.find(query)
+            for scope in page.scopes:
+                self.scopes.sealed(scope)
             return page if query.count or query.scopes else self._opened(page)
         scopes = self.scopes.below(query)
         if not any(map(self.scopes.sealed, scopes)):
@@ -114,7 +118,7 @@ class Reading:
         """Answer a follower, whom nothing can be told of a scope without its key.
 
         Raises:
-            StoreError: the key is not here, or opens nothing.
+            StoreLocked: the key is not here, or opens nothing.
         """
         if not self.scopes.sealed(query.scope):
             return self.inner.find(query)
@@ -125,7 +129,7 @@ class Reading:
         broken = [one for one in found if isinstance(one, Broken)]
         closed = [one for one in found if isinstance(one, LockedHit)]
         if closed and not stored:
-            raise lock(query.scope, closed[0].name)
+            raise StoreLocked(scope=query.scope, name=closed[0].name)
         return replace(
             page,
             hits=[one.hit for one in stored if answering.answers(one, query, now)],

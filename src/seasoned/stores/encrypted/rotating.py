@@ -1,60 +1,48 @@
-"""Rotation: every record of a scope that another key sealed is sealed anew with the current one."""
+"""Rotation: every record of some scopes that another key sealed is sealed anew with the current one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from typing import Final
 
-from seasoned.errors import Conflict
+from seasoned.errors import Conflict, StoreLocked
+from seasoned.keys import Keys, Progress, Rotated
+from seasoned.locked import LockedHit
 from seasoned.ports import Put, Store
 from seasoned.query import Query
 from seasoned.records import Hit, Key, Record, Scope
 from seasoned.stores.documents.coding import Stored
 from seasoned.stores.encrypted.boxes import box_of, read
-from seasoned.stores.encrypted.keys import Keys, mark_of
-from seasoned.stores.encrypted.locked import LockedHit
+from seasoned.stores.encrypted.keys import mark_of
 from seasoned.stores.encrypted.writing import Sealer
 
 BATCH: Final = 100
 """How many records are sealed anew in one write."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rotated:
-    """What a rotation did: `resealed` records, those that the current key had sealed before (`current`), and the rest.
-
-    `locked` are records whose own key is not here, `unreadable` damaged ones: both are as they were. `busy` are those
-    that another writer changed meanwhile, with whatever key is current there; rotate again until there are none.
-    """
-
-    resealed: int = 0
-    current: int = 0
-    locked: tuple[Key, ...] = ()
-    unreadable: tuple[Key, ...] = ()
-    busy: tuple[Key, ...] = ()
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing that can be read needs an older key any more."""
-        return not (self.locked or self.busy)
-
-
-def rotate(inner: Store, keys: Keys, scope: Scope, sealer: Sealer) -> Rotated:
-    """Seal anew what the current key of a scope did not seal; stopped anywhere, the same call goes on.
+def rotate(
+    inner: Store, keys: Keys, scopes: Sequence[Scope], sealer: Sealer, progress: Progress | None = None
+) -> Rotated:
+    """Seal anew what the current keys of scopes did not seal; stopped anywhere, the same call goes on.
 
     Each record sealed anew takes its next version and sequence; `written` stays. One past its `until` is left alone.
     """
     counts: Counter[str] = Counter()
     left: dict[str, list[Key]] = {"locked": [], "unreadable": [], "busy": []}
-    for hits in _pages(inner, scope):
+    total = sum(inner.find(Query(scope=scope, count=True)).count or 0 for scope in scopes) if progress else 0
+    for hits in chain.from_iterable(_pages(inner, scope) for scope in scopes):
         due = [hit for hit in hits if not _current(hit, keys)]
         counts["current"] += len(hits) - len(due)
         puts = list(_puts(due, keys, sealer, left))
         busy = list(_written(inner, puts))
         left["busy"] += busy
         counts["resealed"] += len(puts) - len(busy)
+        counts["read"] += len(hits)
+        if progress is not None:
+            progress(counts["read"], max(total, counts["read"]))
     return Rotated(
         resealed=counts["resealed"],
         current=counts["current"],
@@ -83,10 +71,13 @@ def _current(hit: Hit, keys: Keys) -> bool:
 def _puts(hits: Sequence[Hit], keys: Keys, sealer: Sealer, left: dict[str, list[Key]]) -> Iterator[Put]:
     for hit in hits:
         found = read(hit, keys)
-        if isinstance(found, Stored):
-            yield Put(sealer(_next(found)), None, hit.record.version)
-        else:
+        if not isinstance(found, Stored):
             left["locked" if isinstance(found, LockedHit) else "unreadable"].append(hit.record.key)
+            continue
+        try:
+            yield Put(sealer(_next(found)), None, hit.record.version)
+        except StoreLocked:
+            left["locked"].append(hit.record.key)
 
 
 def _next(stored: Stored) -> Stored:

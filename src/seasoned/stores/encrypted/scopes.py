@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from seasoned.errors import StoreLocked
+from seasoned.keys import Keys
 from seasoned.ports import Store
 from seasoned.query import Order, Query
 from seasoned.records import Record, Scope
 from seasoned.stores.documents.coding import Stored
 from seasoned.stores.encrypted.boxes import Box, box_of, boxed
-from seasoned.stores.encrypted.keys import Keys, checked_key, mark_of
-from seasoned.stores.encrypted.locked import lock
+from seasoned.stores.encrypted.keys import checked_key, mark_of
 
 
 class Scopes:
@@ -48,15 +49,23 @@ class Scopes:
         """Refuse a scope whose current key is not here.
 
         Raises:
-            StoreError: it is locked.
+            StoreLocked: it is locked.
         """
         self._key(scope)
+
+    def is_open(self, scope: Scope) -> bool:
+        """Tell whether the current key of a scope is here."""
+        try:
+            self._key(scope)
+        except StoreLocked:
+            return False
+        return True
 
     def seal(self, stored: Stored) -> Record:
         """Return the sealed form of a record, with the current key of its scope.
 
         Raises:
-            StoreError: the key is not here, or is not the one that the scope's newest record was sealed with.
+            StoreLocked: the key is not here, or is not the one that the scope's newest record was sealed with.
         """
         name, key = self._key(stored.hit.record.key.scope)
         return boxed(stored, name, key)
@@ -71,7 +80,7 @@ class Scopes:
         name = self._keys.current(scope)
         key = None if name is None else self._keys.get(scope, name)
         if name is None or key is None:
-            raise lock(scope, name or self.name(scope) or "")
+            raise StoreLocked(scope=scope, name=name or self.name(scope) or "")
         self._check(scope, name, mark_of(checked_key(key)) or "")
         return name, key
 
@@ -80,7 +89,7 @@ class Scopes:
         if self._checked.get(scope) != mark:
             newest = self._newest(scope)
             if newest is not None and newest.name == name and newest.mark != mark:
-                raise lock(scope, name)
+                raise StoreLocked(scope=scope, name=name)
             self._checked[scope] = mark
 
     def _newest(self, scope: Scope) -> Box | None:

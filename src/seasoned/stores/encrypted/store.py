@@ -6,8 +6,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from seasoned.errors import Conflict, InvalidInput, StoreBusy, StoreClosed
+from seasoned.errors import Conflict, InvalidInput, StoreBusy, StoreClosed, WrongType
 from seasoned.forks import watch
+from seasoned.keys import KeyForgotten, Keys, Progress, Rotated, Sealing, layers
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, Remove, Store, SystemClock, Upkeep
 from seasoned.query import Page, Query
 from seasoned.records import JSON, Key, Scope, to_micros
@@ -16,9 +17,9 @@ from seasoned.stores.embedded import CACHE_BYTES
 from seasoned.stores.encrypted.boxes import Broken, read
 from seasoned.stores.encrypted.checking import check_scope
 from seasoned.stores.encrypted.copies import Copies
-from seasoned.stores.encrypted.keys import Keys
+from seasoned.stores.encrypted.losing import lost
 from seasoned.stores.encrypted.reading import Reading
-from seasoned.stores.encrypted.rotating import Rotated, rotate
+from seasoned.stores.encrypted.rotating import rotate
 from seasoned.stores.encrypted.scopes import Scopes
 from seasoned.stores.encrypted.sealing import CIPHER
 from seasoned.stores.encrypted.writing import Planning, State
@@ -39,11 +40,12 @@ class _Unfinished(Protocol):
 class EncryptedStore:
     """Another store, `inner`, in which the scopes that `keys` names a key for are encrypted.
 
-    It owns `inner` and closes it. Give it the `clock` and the `analyser` that `inner` has. `cache_bytes` bounds the
+    It `owns` `inner` and closes it. Give it the `clock` and the `analyser` that `inner` has. `cache_bytes` bounds the
     decrypted copies of scopes in this process; those used longest ago go first.
 
     Raises:
-        InvalidInput: `inner` keeps no sequence, so that a scope in it cannot be followed.
+        InvalidInput: `inner` keeps no sequence, so that a scope in it cannot be followed, or encrypts already.
+        WrongType: `keys` are none.
     """
 
     def __init__(
@@ -54,7 +56,12 @@ class EncryptedStore:
         clock: Clock | None = None,
         analyser: Analyser = DEFAULT_ANALYSER,
         cache_bytes: int = CACHE_BYTES,
+        owns: bool = True,
     ) -> None:
+        if not isinstance(keys, Keys):
+            raise WrongType(f"keys come from a KeyRing or an object with current, get and forget, not {keys!r:.80}")
+        if any(isinstance(layer, Sealing) for layer in layers(inner)):
+            raise InvalidInput("the store encrypts already; no record is sealed twice")
         if not inner.can.ordered:
             raise InvalidInput(f"an encrypted scope is followed by its sequence, which {type(inner).__name__} has not")
         self.inner = inner
@@ -62,6 +69,7 @@ class EncryptedStore:
         self._clock = clock or SystemClock()
         self._analyser = analyser
         self._cache_bytes = cache_bytes
+        self._owns = owns
         self._closed = False
         self.after_fork_in_child()
         watch(self)
@@ -86,11 +94,16 @@ class EncryptedStore:
         """What the inner engine can do."""
         return self.inner.can
 
+    @property
+    def path(self) -> object:
+        """The file of the inner engine, None where it has none."""
+        return getattr(self.inner, "path", None)
+
     def find(self, query: Query) -> Page:
         """Return the records that answer `query`; those whose key is not here are `LockedHit`s.
 
         Raises:
-            StoreError: the query asks for what is sealed, and no record of the scope can be read; or it follows the
+            StoreLocked: the query asks for what is sealed, and no record of the scope can be read; or it follows the
                 changes of a scope whose key is not here.
         """
         self._check_open()
@@ -100,7 +113,7 @@ class EncryptedStore:
         """Apply the changes in order, all or none where the inner engine is atomic; removals need no key.
 
         Raises:
-            StoreError: the key of a scope is not here, so nothing was written.
+            StoreLocked: the key of a scope is not here, so nothing was written.
             StoreBusy: other writers changed the same records first at every try.
         """
         self._check_open()
@@ -112,38 +125,47 @@ class EncryptedStore:
         with self._lock:
             return self._apply(changes, sealed)
 
-    def rotate(self, scope: Scope | tuple[str, ...] | str) -> Rotated:
+    def rotate(
+        self, scope: Scope | tuple[str, ...] | str, *, subtree: bool = False, progress: Progress | None = None
+    ) -> Rotated:
         """Seal anew with a scope's current key what an older one sealed; stopped anywhere, the next call goes on.
 
-        Reads and writes may go on meanwhile, with both keys here. Once `done`, the older keys may be dropped.
+        With `subtree` in the scopes below too, each with the current key of its own. Reads and writes may go on
+        meanwhile, with both keys here. Once `done`, the older keys may be dropped.
 
         Raises:
-            InvalidInput: no key is named for the scope.
-            StoreError: its current key is not here.
+            InvalidInput: no key is named for the scope, nor for one of those below.
+            StoreLocked: no current key of them is here.
         """
         self._check_open()
         asked = Scope(scope)
-        if self.keys.current(asked) is None:
+        scopes = dict.fromkeys((asked, *self._scopes.below(Query(scope=asked, subtree=subtree))))
+        named = [each for each in scopes if self.keys.current(each) is not None]
+        if not named:
             raise InvalidInput(f"no key is named for {tuple(asked)!r}")
-        self._scopes.check_open(asked)
-        return rotate(self.inner, self.keys, asked, self._scopes.seal)
+        if not any(map(self._scopes.is_open, named)):
+            self._scopes.check_open(named[0])
+        return rotate(self.inner, self.keys, named, self._scopes.seal, progress)
 
-    def forget_key(self, scope: Scope | tuple[str, ...] | str) -> None:
+    def forget_key(self, scope: Scope | tuple[str, ...] | str) -> KeyForgotten:
         """Destroy the keys of a scope where they lie, and let go of what this process decrypted with them.
 
-        What the engine holds of the scope, backups of it included, cannot be read by anyone from then on.
+        What the engine holds of the scope, backups of it included, cannot be read by anyone from then on. Returns
+        what cannot be read now in the scope and those below; called again, it counts again.
         """
         self._check_open()
         asked = Scope(scope)
         self.keys.forget(asked)
         self._copies.drop()
+        return lost(self.inner, self.keys, self._scopes.below(Query(scope=asked, subtree=True)))
 
     def close(self) -> None:
-        """Let go of the copies and close the inner store; closing twice is harmless."""
+        """Let go of the copies, and close the inner store if it is owned; closing twice is harmless."""
         if not self._closed:
             self._closed = True
             self._copies.drop()
-        self.inner.close()
+        if self._owns:
+            self.inner.close()
 
     def check(self) -> list[Finding]:
         """Check the inner store, and each sealed scope that was used here: [] where all is well and can be read."""

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from seasoned.keys import Keys
+from seasoned.locked import LockedHit
 from seasoned.ports import Store
 from seasoned.query import Order, Page, Query
 from seasoned.records import Hit, Key, Scope
 from seasoned.stores.documents.ports import Document, Place, Sort, Traits, document_id
 from seasoned.stores.encrypted.boxes import Broken, box_of, opened
-from seasoned.stores.encrypted.keys import Keys, mark_of
-from seasoned.stores.encrypted.locked import LockedHit
+from seasoned.stores.encrypted.keys import mark_of
 
 PAGE: Final = 1_000
 """How many records one read of the engine asks for."""

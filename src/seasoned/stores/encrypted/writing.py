@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from seasoned.credits import credited_data
-from seasoned.errors import NotFound, StoreCorrupt, StoreError
+from seasoned.errors import NotFound, StoreCorrupt, StoreError, StoreLocked
+from seasoned.locked import LockedHit
 from seasoned.ports import ABSENT, Applied, Change, Credit, Expect, Put, Remove
 from seasoned.records import Hit, Key, Record, finite, from_micros, to_micros
 from seasoned.stores.documents.coding import Given, Stored, packed
 from seasoned.stores.documents.writing import key_of_change
 from seasoned.stores.encrypted.boxes import Broken
-from seasoned.stores.encrypted.locked import LockedHit, lock
 from seasoned.versions import check_version
 
 State: TypeAlias = Stored | LockedHit | Broken
@@ -80,7 +80,7 @@ class Planning:
 
         Raises:
             Conflict, NotFound, InvalidInput: a change cannot be made.
-            StoreError: the key of a scope or of a record is not here.
+            StoreLocked: the key of a scope or of a record is not here.
             StoreCorrupt: a credit to a record that cannot be read, or a record whose version cannot.
         """
         return Planned([self._one(change) for change in changes])
@@ -101,7 +101,7 @@ class Planning:
         found = self._standing(key)
         check_version(key, put.expect, _version(found))
         if isinstance(found, LockedHit):
-            raise lock(key.scope, found.name)
+            raise StoreLocked(scope=key.scope, name=found.name)
         if isinstance(found, Broken) and not found.version:
             raise StoreCorrupt(found.why)
         old = found if isinstance(found, Stored) else None
@@ -123,7 +123,7 @@ class Planning:
         if found is None:
             raise NotFound(f"no {credit.key} to credit")
         if isinstance(found, LockedHit):
-            raise lock(credit.key.scope, found.name)
+            raise StoreLocked(scope=credit.key.scope, name=found.name)
         if isinstance(found, Broken):
             raise StoreCorrupt(found.why)
         if (credit.field, credit.by) in found.given:

@@ -39,14 +39,14 @@ def conditions(tables: Tables, query: Query, now: int, bound: Bound) -> str:
     return " AND ".join(parts)
 
 
-def in_scope(tables: Tables, scope: Scope, bound: Bound, *, subtree: bool) -> str:
-    """Return what a `record r` must be to lie in a scope, or below it."""
+def in_scope(tables: Tables, scope: Scope, bound: Bound, *, subtree: bool, row: str = "r") -> str:
+    """Return what a row (`record r`) must be to lie in a scope, or below it."""
     if not subtree:
-        return f"r.scope = {bound(scope_mark(scope), 'uuid')}"
+        return f"{row}.scope = {bound(scope_mark(scope), 'uuid')}"
     name = scope.encode()
     low, high = bound(name, "text"), bound(name[:-1] + "0", "text")  # "0" follows "/"
     near = f"left(name, {_PREFIX}) BETWEEN left({low}, {_PREFIX}) AND left({high}, {_PREFIX})"
-    return f"r.scope IN (SELECT scope FROM {tables.scope} WHERE {near} AND name >= {low} AND name < {high})"
+    return f"{row}.scope IN (SELECT scope FROM {tables.scope} WHERE {near} AND name >= {low} AND name < {high})"
 
 
 def _from_source(tables: Tables, source: Key, bound: Bound) -> str:
@@ -69,10 +69,14 @@ def _in_session(where: Filter, bound: Bound) -> Iterator[str]:
 
 
 def scopes(db: Database, tables: Tables, query: Query, now: int) -> Page:
-    """Return the scopes that hold a record which answers."""
+    """Return the scopes that hold a record which answers; in the order CHANGED all that ever held one."""
     bound = Bound()
-    sql = f"SELECT FROM {tables.record} r WHERE {conditions(tables, query, now, bound)} AND r.scope = s.scope"
-    found = db.execute(f"SELECT s.name FROM {tables.scope} s WHERE EXISTS ({sql}) ORDER BY s.name", bound.values)
+    if query.order is Order.CHANGED:
+        there = in_scope(tables, query.scope, bound, subtree=query.subtree, row="s")
+    else:
+        sql = f"SELECT FROM {tables.record} r WHERE {conditions(tables, query, now, bound)} AND r.scope = s.scope"
+        there = f"EXISTS ({sql})"
+    found = db.execute(f"SELECT s.name FROM {tables.scope} s WHERE {there} ORDER BY s.name", bound.values)
     return Page(scopes=tuple(scope_of(name) for (name,) in found))
 
 

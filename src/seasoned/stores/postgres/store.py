@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from seasoned.closing import Closing
 from seasoned.errors import StoreReadOnly, WrongType
 from seasoned.forks import watch
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Credit, Finding, Put, Remove, SystemClock
@@ -35,7 +36,7 @@ _CAN: Final = Can(atomic=True, compare=True, ordered=True, lexical=True, dense=T
 _REMEMBERED: Final = 10_000
 
 
-class PostgresStore:
+class PostgresStore(Closing):
     """Records in one schema of a PostgreSQL database with pgvector, shared by any number of processes and machines.
 
     `dsn` is a URL (`postgresql://user:password@host/name`) or what else libpq reads; what it leaves out libpq takes

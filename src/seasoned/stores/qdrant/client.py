@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 from uuid import uuid4
 
 from seasoned.errors import MissingExtra, WrongType
+from seasoned.private_files import make_folder
 from seasoned.stores.documents import ForkLock, PerProcess, translating
 
 try:
@@ -60,6 +61,7 @@ class Opened:
             if place in cls._folders and cls._folders[place]._here.own() is not None:
                 cls._folders[place]._users += 1
                 return cls._folders[place]
+            make_folder(place)
             here = PerProcess(QdrantClient(path=place, force_disable_check_same_thread=True))
             made = cls(here, place, local=True, durable=True, exclusive=True, own=True)
             cls._folders[place] = made

@@ -99,7 +99,8 @@ def _checked_name(name: object) -> str:
 def open_url(url: str, clock: Clock | None = None, analyser: Analyser = DEFAULT_ANALYSER) -> QdrantStore:
     """Open `qdrant://` (in memory), `qdrant:///folder` or `qdrant://host:6333/collection`; `qdrants://` is over TLS.
 
-    A folder's collection is named by `?collection=`. An API key stands before the host: `qdrants://:key@host/name`.
+    `qdrant://./folder` is below the working directory. A folder's collection is named by `?collection=`. An API key
+    stands before the host: `qdrants://:key@host/name`.
 
     Raises:
         InvalidInput: the URL has another form.

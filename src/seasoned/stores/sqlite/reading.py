@@ -61,10 +61,14 @@ def _in_session(where: Filter) -> Iterator[tuple[str, Bound]]:
 
 
 def _in_scope(scope: Scope, *, subtree: bool) -> tuple[str, Bound]:
+    sql, bound = _named(scope, subtree=subtree)
+    return f"record.scope {'IN' if subtree else '='} (SELECT id FROM scope WHERE {sql})", bound
+
+
+def _named(scope: Scope, *, subtree: bool) -> tuple[str, Bound]:
+    """Return what the name of a scope must be to be this one, or to lie below it."""
     name = scope.encode()
-    if subtree:
-        return "record.scope IN (SELECT id FROM scope WHERE name >= ? AND name < ?)", [name, name[:-1] + "0"]
-    return "record.scope = (SELECT id FROM scope WHERE name = ?)", [name]
+    return ("name >= ? AND name < ?", [name, name[:-1] + "0"]) if subtree else ("name = ?", [name])
 
 
 def _marks(values: Sequence[object]) -> str:
@@ -72,9 +76,13 @@ def _marks(values: Sequence[object]) -> str:
 
 
 def scopes(db: sqlite3.Connection, query: Query, now: int) -> Page:
-    """Return the scopes that hold a record which answers."""
-    sql, bound = conditions(query, now)
-    found = db.execute(f"SELECT name {_FROM} WHERE {sql} GROUP BY name ORDER BY name", bound)
+    """Return the scopes that hold a record which answers; in the order CHANGED all that ever held one."""
+    if query.order is Order.CHANGED:
+        sql, bound = _named(query.scope, subtree=query.subtree)
+        found = db.execute(f"SELECT name FROM scope WHERE {sql} ORDER BY name", bound)
+    else:
+        sql, bound = conditions(query, now)
+        found = db.execute(f"SELECT name {_FROM} WHERE {sql} GROUP BY name ORDER BY name", bound)
     return Page(scopes=tuple(scope_of(name) for (name,) in found))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from seasoned.arms import Ranked, Wanted, in_arrays, rank
+from seasoned.closing import Closing
 from seasoned.errors import InvalidInput, StoreError, StoreReadOnly, WrongType
 from seasoned.forks import watch
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, SystemClock
@@ -33,7 +34,7 @@ _LOG: Final = logging.getLogger("seasoned.stores.sqlite")
 _CAN: Final = Can(atomic=True, compare=True, ordered=True, lexical=True, dense=True, fresh=True, durable=True)
 
 
-class SQLiteStore:
+class SQLiteStore(Closing):
     """Records in one SQLite file (WAL), made for its owner alone (mode 0600).
 
     `path` is created if it is not there; its folder must exist. `durability` "full" survives a power cut, "normal" a

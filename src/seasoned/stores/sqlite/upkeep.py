@@ -230,9 +230,12 @@ def _holding(connections: Connections, needles: Sequence[bytes]) -> tuple[str, .
 
 
 def _still_recorded(db: sqlite3.Connection, needle: bytes) -> bool:
-    """Tell whether a record that was not erased holds the same bytes."""
-    sql = "SELECT 1 FROM record WHERE instr(CAST(text AS BLOB), ?) OR instr(CAST(data AS BLOB), ?) LIMIT 1"
-    return db.execute(sql, (needle, needle)).fetchone() is not None
+    """Tell whether a record that was not erased holds the same bytes, or an id that stays among the removals."""
+    sql = (
+        "SELECT 1 FROM record WHERE instr(CAST(text AS BLOB), :needle) OR instr(CAST(data AS BLOB), :needle)"
+        " UNION ALL SELECT 1 FROM gone WHERE instr(CAST(id AS BLOB), :needle) LIMIT 1"
+    )
+    return db.execute(sql, {"needle": needle}).fetchone() is not None
 
 
 def stats(db: sqlite3.Connection, path: Path) -> Mapping[str, JSON]:

@@ -1,7 +1,7 @@
-"""Readers of conversations that other programs wrote; the format is told by structure, never by a file's name.
+"""Readers of what other programs remember; the format is told by structure, never by a file's name.
 
-Each yields messages in OpenAI form with their session, time and an id that is the same at every reading. They write
-nothing: `seasoned.transfer.importing.import_messages` does.
+Each yields messages in OpenAI form with their session, or notes, with their time and an id that is the same at every
+reading. They write nothing: `seasoned.transfer.importing.import_file` does.
 """
 
 from __future__ import annotations
@@ -9,30 +9,50 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Final, TextIO
 
 from seasoned.errors import BundleError
-from seasoned.transfer.importers import chatgpt, claude, locomo, messages
+from seasoned.transfer.importers import (
+    chatgpt,
+    claude,
+    databases,
+    langgraph,
+    letta,
+    locomo,
+    mem0,
+    mempalace,
+    messages,
+    openai_sessions,
+)
 from seasoned.transfer.importers.documents import Broken, Layout, layout, values
 from seasoned.transfer.importers.fields import Json, is_object
 from seasoned.transfer.importers.files import Part, opened, parts
-from seasoned.transfer.importers.items import Imported, Item, Place, Progress, Refused, Skipped
+from seasoned.transfer.importers.items import Imported, Item, Noted, Place, Progress, Refused, Skipped
 
 
 class Format(StrEnum):
-    """What wrote the conversations."""
+    """What wrote it."""
 
     LOCOMO = "locomo"
     MESSAGES = "messages"
     CHATGPT = "chatgpt"
     CLAUDE = "claude"
+    MEM0 = "mem0"
+    LANGGRAPH = "langgraph"
+    LETTA = "letta"
+    MEMPALACE = "mempalace"
+    OPENAI_SESSIONS = "openai-sessions"
 
 
 KNOWN: Final = (
-    "LoCoMo samples, messages in OpenAI form (JSON or JSON Lines), ChatGPT's export and Claude's export (JSON or zip)"
+    "LoCoMo samples, messages in OpenAI form (JSON or JSON Lines), exports of ChatGPT and Claude (JSON or zip), "
+    "memories of mem0 and agent files of Letta (JSON), and SQLite files of LangGraph stores, MemPalace and OpenAI "
+    "Agents sessions"
 )
 """The formats that are understood, in words."""
 
@@ -40,13 +60,37 @@ _FITS: Final[dict[Format, Callable[[object], bool]]] = {
     Format.LOCOMO: locomo.fits,
     Format.CHATGPT: chatgpt.fits,
     Format.CLAUDE: claude.fits,
+    Format.LETTA: letta.fits,
+    Format.MEM0: mem0.fits,
     Format.MESSAGES: messages.fits,
 }
+_READERS: Final[dict[Format, Callable[[Json, Place], Iterator[Item]]]] = {
+    Format.LOCOMO: locomo.items,
+    Format.CHATGPT: chatgpt.items,
+    Format.CLAUDE: claude.items,
+    Format.LETTA: letta.items,
+    Format.MEM0: mem0.items,
+}
+_HOLDS: Final[dict[Format, Callable[[databases.Tables], bool]]] = {
+    Format.LANGGRAPH: langgraph.holds,
+    Format.MEM0: mem0.holds,
+    Format.MEMPALACE: mempalace.holds,
+    Format.OPENAI_SESSIONS: openai_sessions.holds,
+}
+_ROWS: Final[dict[Format, Callable[[Connection, Place], Iterator[Item]]]] = {
+    Format.LANGGRAPH: langgraph.rows,
+    Format.MEM0: mem0.rows,
+    Format.MEMPALACE: mempalace.rows,
+    Format.OPENAI_SESSIONS: openai_sessions.rows,
+}
 _TRIED: Final = 100
+_NAMED: Final = 8
 
 
 def detect(path: str | PathLike[str]) -> Format:
-    """Return the format of a file, told by the structure of its first values.
+    """Return the format of a file, told by the structure of its first values or by a database's tables.
+
+    Where a database holds several, it is the first of them.
 
     Raises:
         BundleError: it cannot be read, is damaged, or is in no format that is known; it says what was found.
@@ -61,13 +105,13 @@ def read(
     session: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Item]:
-    """Return an iterator over the messages of a file, and over what was refused or left out of it.
+    """Return an iterator over the messages and notes of a file, and over what was refused or left out of it.
 
-    A file that is one JSON text is checked to its end before anything is yielded; in JSON Lines a broken line is
-    `Refused` and the rest goes on. Lists and lines are read one value at a time.
+    A file that is one JSON text, or a database, is checked to its end before anything is yielded; in JSON Lines a
+    broken line is `Refused` and the rest goes on. Lists, lines and rows are read one value at a time.
 
     Args:
-        path: a file in one of the known formats, or a zip archive of such.
+        path: a file in one of the known formats, a zip archive of such, or a folder with databases of such.
         format: told by structure when None.
         session: names what has no session of its own; None: the file's name without suffix.
         progress: called as the reading goes on.
@@ -77,28 +121,49 @@ def read(
     """
     sources = _sources(Path(path), None if format is None else Format(format))
     for source in sources:
-        if source.layout is not Layout.LINES:
-            _check(source)
+        _check(source)
     return _items(sources, session, progress)
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
+    """One part in one format; `layout` says how its values lie, None for a database."""
+
     part: Part
     format: Format
-    layout: Layout
+    layout: Layout | None
 
 
 def _sources(path: Path, wanted: Format | None) -> list[_Source]:
-    found, reasons = [], []
+    found: list[_Source] = []
+    reasons: list[BundleError] = []
     for part in parts(path):
         try:
-            found.append(_source(part, wanted))
+            found += _in_database(part, wanted) if part.database else [_source(part, wanted)]
         except BundleError as error:
             reasons.append(error)
     if not found:
         raise reasons[0] if len(reasons) == 1 else BundleError("; ".join(map(str, reasons)))
     return found
+
+
+def _in_database(part: Part, wanted: Format | None) -> list[_Source]:
+    """Return a source for each format whose tables a database has, since several may share one."""
+    tables = databases.tables_of(part.path)
+    found = [format_ for format_, holds in _HOLDS.items() if wanted in (None, format_) and holds(tables)]
+    if not found:
+        what = f"the format {wanted.value!r}" if wanted else "a format that is known"
+        raise BundleError(
+            f"{part.name!r} cannot be imported: it is a database with {_listed(tables)}, not in {what}; "
+            f"known are {KNOWN}"
+        )
+    return [_Source(part, format_, None) for format_ in found]
+
+
+def _listed(tables: databases.Tables) -> str:
+    names = [repr(name) for name in tables]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"the tables {', '.join(names[:_NAMED])}{more}" if names else "no table"
 
 
 def _source(part: Part, wanted: Format | None) -> _Source:
@@ -146,9 +211,12 @@ def _unwrapped(text: TextIO, how: Layout) -> Iterator[tuple[int, object]]:
 
 def _check(source: _Source) -> None:
     try:
-        with opened(source.part) as file:
-            for _ in values(file.text, source.layout):
-                pass
+        if source.layout is None:
+            databases.check(source.part.path)
+        elif source.layout is not Layout.LINES:
+            with opened(source.part) as file:
+                for _ in values(file.text, source.layout):
+                    pass
     except BundleError as error:
         raise BundleError(f"{source.part.name!r} cannot be imported: {error}") from error
 
@@ -157,23 +225,34 @@ def _items(sources: list[_Source], session: str | None, progress: Progress | Non
     done, total = 0, sum(source.part.size for source in sources)
     report = progress or (lambda _done, _total: None)
     for source in sources:
-        reader = _reader(source.format)
-        unit = "line" if source.layout is Layout.LINES else "item"
-        with opened(source.part) as file:
-            for number, value in _unwrapped(file.text, source.layout):
-                place = Place(file=source.part.name, index=number, unit=unit, session=session or source.part.stem)
-                yield from _read_value(value, source.format, reader, place)
-                report(min(done + file.tell(), total), total)
+        name = session or source.part.stem
+        if source.layout is None:
+            yield from _rows(source, name)
+        else:
+            yield from _values(source, source.layout, name, partial(_report, report, done, total))
         done += source.part.size
+        report(done, total)
     report(total, total)
 
 
-def _reader(format_: Format) -> Callable[[Json, Place], Iterator[Item]]:
-    if format_ is Format.LOCOMO:
-        return locomo.items
-    if format_ is Format.CHATGPT:
-        return chatgpt.items
-    return claude.items if format_ is Format.CLAUDE else messages.Reader().items
+def _report(report: Progress, done: int, total: int, read: int) -> None:
+    report(min(done + read, total), total)
+
+
+def _rows(source: _Source, session: str) -> Iterator[Item]:
+    with databases.opened(source.part.path) as connection:
+        yield from _ROWS[source.format](connection, Place(file=source.part.name, index=1, unit="row", session=session))
+
+
+def _values(source: _Source, how: Layout, session: str, report: Callable[[int], None]) -> Iterator[Item]:
+    """Yield the items of a text; `report` is called with the number of bytes that are read."""
+    reader = messages.Reader().items if source.format is Format.MESSAGES else _READERS[source.format]
+    unit = "line" if how is Layout.LINES else "item"
+    with opened(source.part) as file:
+        for number, value in _unwrapped(file.text, how):
+            place = Place(file=source.part.name, index=number, unit=unit, session=session)
+            yield from _read_value(value, source.format, reader, place)
+            report(file.tell())
 
 
 def _read_value(
@@ -189,4 +268,4 @@ def _read_value(
         yield place.refused(f"not in the format {format_.value!r}: {_described(value)}")
 
 
-__all__ = ["KNOWN", "Format", "Imported", "Item", "Progress", "Refused", "Skipped", "detect", "read"]
+__all__ = ["KNOWN", "Format", "Imported", "Item", "Noted", "Progress", "Refused", "Skipped", "detect", "read"]

@@ -1,4 +1,7 @@
-"""The texts inside a file: the file itself, or the JSON members of a zip archive, in whatever Unicode encoding."""
+"""What a path holds: a text, the JSON members of a zip archive, a SQLite database, or a folder with such databases.
+
+Texts are read in whatever Unicode encoding.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from seasoned.errors import BundleError
+from seasoned.transfer.importers import databases
 
 _ZIP: Final = b"PK\x03\x04"
 _SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
@@ -22,11 +26,12 @@ _SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One text: a file, or a member of an archive. `size` is in bytes, unpacked."""
+    """One text, which is a file or a member of an archive, or one database. `size` is in bytes, unpacked."""
 
     path: Path
     member: str | None
     size: int
+    database: bool = False
 
     @property
     def name(self) -> str:
@@ -53,15 +58,20 @@ class Opened:
 
 
 def parts(path: Path) -> list[Part]:
-    """Return the texts in a file, an archive's in the order of their names.
+    """Return the texts and databases in a file or folder, in the order of their names.
 
     Raises:
-        BundleError: it cannot be read, is empty, is a damaged or encrypted archive, or an archive without JSON.
+        BundleError: it cannot be read, is empty, is a damaged or encrypted archive, an archive without JSON, or a
+            folder without databases.
     """
     try:
         found = path.stat()
+        if stat.S_ISDIR(found.st_mode):
+            return _databases(path)
         if not stat.S_ISREG(found.st_mode):
             raise BundleError(f"cannot read {str(path)!r}: it is no regular file, and it has to be read more than once")
+        if databases.is_database(path):
+            return [Part(path=path, member=None, size=found.st_size, database=True)]
         with path.open("rb") as file:
             packed = file.read(len(_ZIP)) == _ZIP
     except OSError as error:
@@ -69,6 +79,16 @@ def parts(path: Path) -> list[Part]:
     if not found.st_size:
         raise BundleError(f"{str(path)!r} is empty")
     return _members(path) if packed else [Part(path=path, member=None, size=found.st_size)]
+
+
+def _databases(folder: Path) -> list[Part]:
+    """Return the databases in a folder; what else it holds is left alone."""
+    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in databases.SUFFIXES and path.is_file()]
+    found = [path for path in files if databases.is_database(path)]
+    if not found:
+        wanted = ", ".join(databases.SUFFIXES)
+        raise BundleError(f"cannot read {str(folder)!r}: it is a folder that holds no SQLite database ({wanted})")
+    return [Part(path=path, member=None, size=path.stat().st_size, database=True) for path in found]
 
 
 def _readable(name: str) -> str:

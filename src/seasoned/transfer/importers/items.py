@@ -1,16 +1,16 @@
-"""What an importer yields: a message with its place and id, or why there is none."""
+"""What an importer yields: a message or a note with its place and id, or why there is none."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from seasoned.errors import InvalidInput, WrongType
+from seasoned.errors import InvalidInput, InvalidScope, WrongType
 from seasoned.ports import Message
-from seasoned.records import MAX_ID, checked_id, clean_json, clean_text, instant
+from seasoned.records import JSON, MAX_ID, checked_id, clean_json, clean_text, instant
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the bytes done and the bytes in all; the last call has both equal."""
@@ -22,7 +22,8 @@ class Imported:
 
     `message` is in OpenAI form. `position` orders it within its session, from 0. `at` is None where the source has no
     time that can be read. `id` depends only on the source's kind, session and own message id (else the position),
-    never on the text, so that reading the same conversation twice gives the same ids.
+    never on the text, so that reading the same conversation twice gives the same ids. `below` are the parts of its
+    scope under the one that is imported into, such as a user; () for that scope itself.
     """
 
     session: str
@@ -30,11 +31,32 @@ class Imported:
     id: str
     message: Message
     at: datetime | None = None
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """One fact, memory or document of another product, which becomes a note here.
+
+    `id` depends only on the source's kind and own id, never on the text. `below` are the parts of its scope under the
+    one that is imported into: a user, a namespace. `data` says under `imported` where it came from (`from`, `id`), and
+    holds what else the product knows of it. `at` is when it was made, None where no time can be read; from `until` on
+    it is never found. `pinned` notes stand in every context, as the product showed them always.
+    """
+
+    id: str
+    text: str
+    below: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    data: Mapping[str, JSON] = field(default_factory=dict)
+    at: datetime | None = None
+    until: datetime | None = None
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Something that should have been a message and cannot be read as one: where it stands, and why."""
+    """Something that should have been a message or note and cannot be read as one: where it stands, and why."""
 
     file: str
     place: str
@@ -56,7 +78,7 @@ class Skipped:
         return f"{self.file}, {self.place}: {self.reason}"
 
 
-Item: TypeAlias = Imported | Refused | Skipped
+Item: TypeAlias = Imported | Noted | Refused | Skipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +125,28 @@ class Draft:
     message: dict[str, object]
     source: tuple[str | int, ...]
     at: object = None
+    below: Sequence[str] = ()
+    inner: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteDraft:
+    """A note as an importer found it, before it is cleaned and named.
+
+    `kind` is the product, `own` its id of the note: what stands in `data` under `imported`. `source` names it within
+    its kind, outermost first; () for `own` alone. `data` has the product's other fields, `until` and `at` any time.
+    """
+
+    kind: str
+    own: str
+    text: object
+    source: tuple[str | int, ...] = ()
+    below: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+    at: object = None
+    until: object = None
+    pinned: bool = False
     inner: str = ""
 
 
@@ -111,11 +155,41 @@ def finished(draft: Draft, place: Place) -> Imported | Refused:
     try:
         message = clean_json(draft.message)
         session = checked_id(clean_text(draft.session), "a session")
+        below = _scope_parts(draft.below)
     except (InvalidInput, WrongType) as error:
         return place.refused(str(error), draft.inner)
     if not isinstance(message, dict):
         return place.refused(f"a message is an object, not {message!r:.80}", draft.inner)
-    return Imported(session=session, position=draft.position, id=_named(draft), message=message, at=time_of(draft.at))
+    return Imported(
+        session=session,
+        position=draft.position,
+        id=named(draft.kind, draft.source),
+        message=message,
+        at=time_of(draft.at),
+        below=below,
+    )
+
+
+def finished_note(draft: NoteDraft, place: Place) -> Noted | Refused:
+    """Return the draft cleaned and named, or why it cannot be kept: a blank text, a scope part that can be none."""
+    if not isinstance(draft.text, str) or not draft.text.strip():
+        return place.refused(f"a note needs a text, found {draft.text!r:.80}", draft.inner)
+    try:
+        data = clean_json({**draft.data, "imported": {"from": draft.kind, "id": draft.own}})
+        below = _scope_parts(draft.below)
+        tags = tuple(checked_id(tag, "a tag") for tag in draft.tags)
+    except (InvalidInput, WrongType) as error:
+        return place.refused(str(error), draft.inner)
+    return Noted(
+        id=named(draft.kind, draft.source or (draft.own,)),
+        text=clean_text(draft.text),
+        below=below,
+        tags=tags,
+        data=data if isinstance(data, dict) else {},
+        at=time_of(draft.at),
+        until=time_of(draft.until),
+        pinned=draft.pinned,
+    )
 
 
 def time_of(value: object) -> datetime | None:
@@ -130,12 +204,16 @@ def time_of(value: object) -> datetime | None:
         return None
 
 
-def _named(draft: Draft) -> str:
-    """Join what names the message; escaping keeps two different lists of parts from giving one id."""
-    name = "/".join((draft.kind, *map(_escaped, draft.source)))
+def named(kind: str, source: Sequence[str | int]) -> str:
+    """Join what names an item into an id; escaping keeps two different lists of parts from giving one id."""
+    name = "/".join((kind, *map(_escaped, source)))
     if len(name) <= MAX_ID and name.isprintable():
         return name
-    return f"{draft.kind}/~{hashlib.blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
+    return f"{kind}/~{hashlib.blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
+
+
+def _scope_parts(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(checked_id(part, "a scope part", InvalidScope) for part in parts)
 
 
 def _escaped(part: str | int) -> str:
