@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from seasoned.errors import StoreLocked
 from seasoned.keys import Sealing, layers
-from seasoned.ports import Applied, Can, Change, Counts, Finding, Store, Upkeep
+from seasoned.layer import UpkeepLayer
+from seasoned.ports import Store, Upkeep
 from seasoned.query import Page, Query
-from seasoned.records import JSON, Hit, Key
+from seasoned.records import Hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +45,8 @@ def readable(store: Store) -> Store:
     return ReadableStore(store) if sealed and isinstance(store, Upkeep) else store
 
 
-class _Engine(Store, Upkeep, Protocol):
-    """A store with upkeep."""
-
-
-class ReadableStore:
+class ReadableStore(UpkeepLayer):
     """An encrypted store for those who decode what they find: a page of which nothing can be read raises."""
-
-    def __init__(self, inner: _Engine) -> None:
-        self.inner = inner
-
-    @property
-    def can(self) -> Can:
-        """What the store below can do."""
-        return self.inner.can
 
     def find(self, query: Query) -> Page:
         """Return the records that answer a query.
@@ -69,32 +57,3 @@ class ReadableStore:
         page = self.inner.find(query)
         check_readable(page.hits)
         return page
-
-    def apply(self, changes: Sequence[Change]) -> Applied:
-        """Apply the changes."""
-        return self.inner.apply(changes)
-
-    def close(self) -> None:
-        """Close the store below."""
-        self.inner.close()
-
-    def check(self) -> list[Finding]:
-        """Check the store below."""
-        return self.inner.check()
-
-    def rebuild(self) -> int:
-        """Make every derived index of the store below anew."""
-        return self.inner.rebuild()
-
-    def purge(self, keys: Sequence[Key]) -> Counts:
-        """Remove records for good."""
-        return self.inner.purge(keys)
-
-    def finish_purge(self) -> tuple[str, ...]:
-        """Finish what earlier purges could not, where the store below can."""
-        finish = getattr(self.inner, "finish_purge", None)
-        return () if finish is None else tuple(finish())
-
-    def stats(self) -> Mapping[str, JSON]:
-        """Return sizes and counts of the store below."""
-        return self.inner.stats()

@@ -18,6 +18,7 @@ from seasoned.errors import InvalidInput, StoreError
 from seasoned.forgetting import finish_erasures, forget_keys
 from seasoned.joined.policy import ContextPolicy
 from seasoned.keys import Keys, with_keys
+from seasoned.layer import Opening
 from seasoned.lazy import Lazy
 from seasoned.locations import open_store
 from seasoned.notes import LAYERS, SUPERSEDED, Notes
@@ -96,6 +97,7 @@ class Memory(ScopedRecords):
             import_module(_PARTS).check_policy(policy)
         check_type(blend, Blend, "blend")
         self._clock = clock or SystemClock()
+        self._opening = Opening()
         analyser = Analyser(language)
         opened = open_store(location, durability=durability, clock=self._clock, analyser=analyser)
         store = with_keys(opened, keys, checked, clock=self._clock, analyser=analyser, owns=opened is not location)
@@ -109,7 +111,6 @@ class Memory(ScopedRecords):
         self, store: Store, scope: Scope, searcher: Searcher, policy: ConversationPolicy | None, ids: IdSource
     ) -> None:
         self._store = store
-        self._closed = False
         self.scope = scope
         self._searcher = searcher
         self._policy = policy
@@ -123,6 +124,7 @@ class Memory(ScopedRecords):
             partial(
                 _made_parts,
                 store=self._store,
+                opening=self._opening,
                 scope=self.scope,
                 searcher=self._searcher,
                 notes=self._notes,
@@ -229,6 +231,7 @@ class Memory(ScopedRecords):
         """Return the memory of a scope below this one, over the same store; closing it closes nothing."""
         made = object.__new__(Memory)
         made._clock = self._clock
+        made._opening = Opening(self._opening)
         made._owns_store = False
         made._assemble(self._store, self.scope.within(*parts), self._searcher, self._policy, self._ids)
         return made
@@ -347,8 +350,8 @@ class Memory(ScopedRecords):
 
     def close(self) -> None:
         """Close the memory, and its store if it opened it; closing twice is harmless."""
-        if not self._closed:
-            self._closed = True
+        if not self._opening.closed:
+            self._opening.close()
             if self._owns_store:
                 self._store.close()
 
@@ -362,7 +365,8 @@ class Memory(ScopedRecords):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Memory({type(self._store).__name__}, scope={tuple(self.scope)!r}{', closed' if self._closed else ''})"
+        closed = ", closed" if self._opening.closed else ""
+        return f"Memory({type(self._store).__name__}, scope={tuple(self.scope)!r}{closed})"
 
     def _upkeep(self) -> Upkeep:
         if not isinstance(self._store, Upkeep):

@@ -15,6 +15,7 @@ from seasoned.joined.lessons import KnownLessons
 from seasoned.joined.outcomes import credit, word
 from seasoned.joined.policy import ContextPolicy
 from seasoned.joined.sources import Sources, Wanted
+from seasoned.layer import Opening, lent
 from seasoned.locked import readable
 from seasoned.notes import Notes
 from seasoned.playbook import Playbook
@@ -32,6 +33,7 @@ class Parts:
     """What the memories of one scope stand on, and the memories: `sources`."""
 
     store: Store
+    opening: Opening
     scope: Scope
     searcher: Searcher
     notes: Notes
@@ -41,20 +43,21 @@ class Parts:
     sources: Sources = field(init=False)
 
     def __post_init__(self) -> None:
-        below = readable(self.store)
+        below = readable(lent(self.store, self.opening))
+        searcher = self.searcher.over(below)
         self.sources = Sources(
             store=below,
             scope=self.scope,
-            searcher=self.searcher,
+            searcher=searcher,
             clock=self.clock,
             ids=self.ids,
             notes=self.notes,
             conversation=ConversationMemory(
-                below, self.scope, searcher=self.searcher, clock=self.clock, ids=self.ids, policy=self.policy
+                below, self.scope, searcher=searcher, clock=self.clock, ids=self.ids, policy=self.policy
             ),
-            runs=RunMemory(below, self.scope, searcher=self.searcher, clock=self.clock),
-            experience=ExperienceMemory(below, self.scope, self.searcher, self.clock, self.ids),
-            playbook=Playbook(below, scope=self.scope, searcher=self.searcher, clock=self.clock, ids=self.ids),
+            runs=RunMemory(below, self.scope, searcher=searcher, clock=self.clock),
+            experience=ExperienceMemory(below, self.scope, searcher, self.clock, self.ids),
+            playbook=Playbook(below, scope=self.scope, searcher=searcher, clock=self.clock, ids=self.ids),
             lessons=KnownLessons(below, self.scope),
         )
 

@@ -11,12 +11,13 @@ from importlib import import_module
 
 from seasoned.arguments import check_type, checked_ids, checked_kinds
 from seasoned.cascade import Remaker
-from seasoned.errors import InvalidInput, StoreClosed
+from seasoned.errors import InvalidInput
 from seasoned.explain import Explanation, explain
 from seasoned.following import pages
 from seasoned.forgetting import EXPORT, Selection, forget, source_key
 from seasoned.joined.pins import set_pin
 from seasoned.keys import KeyForgotten, Progress, Rotated, sealing
+from seasoned.layer import Opening
 from seasoned.locked import check_readable
 from seasoned.notes import BOOKKEEPING, RESERVED, SUPERSEDED, Notes, Revision, age_limit
 from seasoned.ports import Clock, Store
@@ -38,7 +39,7 @@ class ScopedRecords:
     _searcher: Searcher
     _notes: Notes
     _clock: Clock
-    _closed: bool
+    _opening: Opening
 
     def remember(
         self,
@@ -270,8 +271,7 @@ class ScopedRecords:
         """Let go of what is held in the clear: a run under way."""
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise StoreClosed("this memory was closed")
+        self._opening.check()
 
 
 def unlearning() -> Remaker:

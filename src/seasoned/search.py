@@ -54,6 +54,10 @@ class Searcher:
         self.blend = blend
         self._redactor = redactor
 
+    def over(self, store: Store) -> Searcher:
+        """Return one that puts its queries to another store."""
+        return Searcher(store, self.embedder, self.blend, self._redactor)
+
     def clear(self, text: str, scope: Scope | None = None) -> str:
         """Return a text as it will stand in a new record of the scope: what is there is compared with this."""
         return text if self._redactor is None else self._redactor.text(text, scope)

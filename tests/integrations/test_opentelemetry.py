@@ -163,8 +163,9 @@ def test_reading_in_order_is_traced_only_when_asked_for(store, provider, spans):
     """A window reads many pages; they are no searches."""
     for reads in (False, True):
         with Memory(tracing_store(store, store_id="m", reads=reads, provider=provider), embedder="hashing") as memory:
+            before = len(said(spans))
             memory.list()
-        assert [name for name, _ in said(spans)] == (["search_memory"] if reads else [])
+            assert [name for name, _ in said(spans)][before:] == (["search_memory"] if reads else [])
 
 
 def test_an_engine_elsewhere_has_spans_of_a_client(store, provider, spans):

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Final, Literal, TypeAlias
 
-from seasoned.closing import Closing
 from seasoned.errors import MissingExtra, WrongType
-from seasoned.ports import ABSENT, Applied, Can, Change, Counts, Credit, Finding, Put, Remove, Store, Upkeep
+from seasoned.layer import Layer, UpkeepLayer
+from seasoned.ports import ABSENT, Applied, Change, Counts, Credit, Put, Remove, Store, Upkeep
 from seasoned.query import Page, Query
-from seasoned.records import JSON, Key, Record, checked_id
+from seasoned.records import Key, Record, checked_id
 
 try:
     from opentelemetry.trace import Span, SpanKind, StatusCode, TracerProvider, get_tracer
@@ -37,7 +37,7 @@ TOKENS: Final = "seasoned.memory.tokens"
 DEGRADED: Final = "seasoned.memory.degraded"
 
 
-class TracingStore(Closing):
+class TracingStore(Layer):
     """Any store, with a span for each search, write and removal.
 
     A span is named after its operation and holds ids, counts, kinds and tokens: `gen_ai.operation.name`,
@@ -64,22 +64,12 @@ class TracingStore(Closing):
     ) -> None:
         if not isinstance(inner, Store):
             raise WrongType(f"a TracingStore stands before a store, not {inner!r:.80}")
-        self.inner = inner
+        super().__init__(inner)
         self.store_id = checked_id(store_id, "a store's id")
         self._content = content
         self._reads = reads
         self._kind = SpanKind.CLIENT if remote else SpanKind.INTERNAL
         self._tracer = get_tracer("seasoned", version("seasoned"), provider)
-
-    @property
-    def can(self) -> Can:
-        """What the engine below can do."""
-        return self.inner.can
-
-    @property
-    def path(self) -> object:
-        """The file of the engine below, None where it has none."""
-        return getattr(self.inner, "path", None)
 
     def find(self, query: Query) -> Page:
         """Return what the store below finds, in a span where it is a search."""
@@ -100,13 +90,6 @@ class TracingStore(Closing):
             if span.is_recording():
                 self._say_changes(span, changes)
             return self.inner.apply(changes)
-
-    def close(self) -> None:
-        """Close the store below."""
-        self.inner.close()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.inner!r})"
 
     @contextmanager
     def _span(self, operation: Operation) -> Iterator[Span]:
@@ -152,33 +135,14 @@ class TracingStore(Closing):
             span.set_attribute(KINDS, sorted({kind for kind, _ in names}))
 
 
-class TracingStoreWithUpkeep(TracingStore):
+class TracingStoreWithUpkeep(UpkeepLayer, TracingStore):
     """A tracing store whose engine has upkeep."""
-
-    inner: Upkeep  # type: ignore[assignment]  # a store with upkeep besides
-
-    def check(self) -> list[Finding]:
-        """Compare every derived index of the engine with its rows."""
-        return self.inner.check()
-
-    def rebuild(self) -> int:
-        """Make every derived index of the engine anew."""
-        return self.inner.rebuild()
 
     def purge(self, keys: Sequence[Key]) -> Counts:
         """Remove records for good, in a span."""
         with self._span("delete_memory") as span:
             self._say(span, keys)
             return self.inner.purge(keys)
-
-    def finish_purge(self) -> tuple[str, ...]:
-        """Finish what earlier purges could not, where the engine can."""
-        finish = getattr(self.inner, "finish_purge", None)
-        return () if finish is None else tuple(finish())
-
-    def stats(self) -> Mapping[str, JSON]:
-        """Return sizes and counts of the engine."""
-        return self.inner.stats()
 
 
 def tracing_store(

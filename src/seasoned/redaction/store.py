@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from seasoned.closing import Closing
 from seasoned.errors import WrongType
-from seasoned.ports import Applied, Can, Change, Counts, Finding, Store, Upkeep
+from seasoned.layer import Layer, UpkeepLayer
+from seasoned.ports import Applied, Change, Counts, Store, Upkeep
 from seasoned.query import Page, Query
-from seasoned.records import JSON, Hit, Key
+from seasoned.records import Hit, Key
 from seasoned.redaction.policy import RedactionPolicy
 from seasoned.redaction.redactor import Redactor
 
 
-class RedactingStore(Closing):
+class RedactingStore(Layer):
     """Any store, with everything that is written to it redacted first, and every query redacted alike.
 
     Vectors of a text that had to be redacted here are dropped, unless a `RedactingEmbedder` made them. A record that
@@ -30,18 +30,8 @@ class RedactingStore(Closing):
             raise WrongType(f"a RedactingStore stands before a store, not {inner!r:.80}")
         if not isinstance(redactor, Redactor):
             raise WrongType(f"a RedactingStore redacts by a Redactor, not {type(redactor).__name__}")
-        self.inner = inner
+        super().__init__(inner)
         self.redactor = redactor
-
-    @property
-    def can(self) -> Can:
-        """What the engine below can do."""
-        return self.inner.can
-
-    @property
-    def path(self) -> object:
-        """The file of the engine below, None where it has none."""
-        return getattr(self.inner, "path", None)
 
     def find(self, query: Query) -> Page:
         """Return the records that answer the query as it was redacted."""
@@ -57,39 +47,13 @@ class RedactingStore(Closing):
         """
         return self.inner.apply([self.redactor.change(change) for change in changes])
 
-    def close(self) -> None:
-        """Close the store below."""
-        self.inner.close()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.inner!r})"
-
-
-class RedactingStoreWithUpkeep(RedactingStore):
+class RedactingStoreWithUpkeep(UpkeepLayer, RedactingStore):
     """A redacting store whose engine has upkeep."""
-
-    inner: Upkeep  # type: ignore[assignment]  # a store with upkeep besides
-
-    def check(self) -> list[Finding]:
-        """Compare every derived index of the engine with its rows."""
-        return self.inner.check()
-
-    def rebuild(self) -> int:
-        """Make every derived index of the engine anew."""
-        return self.inner.rebuild()
 
     def purge(self, keys: Sequence[Key]) -> Counts:
         """Remove records for good, by the ids under which they were written."""
         return self.inner.purge([self.redactor.key(key) for key in keys])
-
-    def finish_purge(self) -> tuple[str, ...]:
-        """Finish what earlier purges could not, where the engine can."""
-        finish = getattr(self.inner, "finish_purge", None)
-        return () if finish is None else tuple(finish())
-
-    def stats(self) -> Mapping[str, JSON]:
-        """Return sizes and counts of the engine."""
-        return self.inner.stats()
 
 
 def redacting_store(inner: Store, policy: RedactionPolicy | Redactor | None = None) -> RedactingStore:
