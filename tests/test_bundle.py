@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seasoned import CallableEmbedder, HashingEmbedder, Key, Memory, Transferred
+from seasoned import CallableEmbedder, HashingEmbedder, Key, Memory, Note, Transferred
 from seasoned.errors import BundleError, StoreError, WrongType
+from seasoned.redaction import RedactionPolicy
 from seasoned.testing import FakeClock, sequential_ids
 
 ALICE = ("acme", "alice")
@@ -529,3 +530,175 @@ def test_who_follows_always_equals_its_source(tmp_path_factory, steps):
                 done = other.import_(path, follow=True, restore=True)
                 assert done.refused == ()
                 assert sorted(contents(other), key=repr) == sorted(contents(source), key=repr)
+
+
+def test_an_export_takes_the_place_of_nothing_but_a_file(full, opened, tmp_path):
+    """Not of a pipe, a folder or another memory; through a link it writes what the link names."""
+    os.mkfifo(tmp_path / "pipe")
+    opened(tmp_path / "other.db").remember("theirs")
+    sqlite3.connect(tmp_path / "foreign.sqlite").execute("CREATE TABLE t (x)").connection.close()
+    for name in ("pipe", ".", "other.db", "foreign.sqlite"):
+        with pytest.raises(StoreError, match=r"cannot be written|database|memory"):
+            full.export(tmp_path / name)
+    (tmp_path / "link").symlink_to(tmp_path / "real.jsonl")
+    full.export(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real.jsonl").read_text().startswith("{")
+    with pytest.raises(BundleError, match="regular file"):
+        full.import_(tmp_path / "pipe")
+
+
+def test_who_follows_keeps_what_it_wrote_and_changed_itself(both):
+    """A record with the same id that is its own, an update of its own, and its own pins; each is named."""
+    source, other, brought = both
+    source.remember("theirs", id="same")
+    other.remember("mine", id="same")
+    other.update("t", text="changed here")
+    source.update("t", text="changed there")
+    other.remember("pinned here", id="p")
+    other.pin("p")
+    source.pin("x")
+    source.remember("short", id="gone-there")
+    source.forget("gone-there")
+    other.remember("mine too", id="gone-there")
+    done = brought(follow=True)
+    assert {line.partition(":")[0] for line in done.refused} >= {
+        "note 'same'",
+        "note 't'",
+        "context-pins 'notes'",
+        "note 'gone-there'",
+    }
+    assert [other.get(name).text for name in ("same", "t", "gone-there")] == ["mine", "changed here", "mine too"]
+    assert other.pin("p") is False
+
+
+def test_a_playbook_of_its_own_is_not_followed(opened, tmp_path):
+    """Entries are numbered alike on both sides; one that came with bundles goes on with its history."""
+    source, own, fresh = opened(), opened(), opened()
+    source.playbook.add("Always preheat the oven.", section="baking")
+    own.playbook.add("Never open the door.", section="baking")
+    source.export(tmp_path / "b.jsonl")
+    done = own.import_(tmp_path / "b.jsonl", follow=True)
+    assert {line.partition(": ")[2] for line in done.refused} == {"this memory has a playbook of its own"}
+    assert [entry.content for entry in own.playbook] == ["Never open the door."]
+    fresh.import_(tmp_path / "b.jsonl", follow=True)
+    source.playbook.add("Let it cool.", section="baking")
+    source.playbook.tag(next(iter(source.playbook)).id, "helpful", by="run")
+    source.export(tmp_path / "b.jsonl")
+    assert fresh.import_(tmp_path / "b.jsonl", follow=True).refused == ()
+    assert [(entry.content, entry.counts) for entry in fresh.playbook] == [
+        (entry.content, entry.counts) for entry in source.playbook
+    ]
+    assert len(fresh.playbook.history()) == 3
+
+
+def test_what_tells_of_what_was_forgotten_stays_away_too(opened, tmp_path):
+    """A note derived from a message that was forgotten here does not bring its words back, followed or not."""
+    source, other = opened(), opened()
+    source.conversation.add([{"role": "user", "content": "Mara has diabetes"}], ids=["m1"])
+    source.conversation.add([{"role": "user", "content": "Mara likes tea"}], ids=["m2"])
+    sources = [Key(source.scope, "message", name) for name in ("m1", "m2")]
+    source.remember("Mara: diabetes, tea", id="about", sources=sources)
+    source.export(tmp_path / "b.jsonl")
+    other.import_(tmp_path / "b.jsonl")
+    other.forget("m1")
+    other.update("about", text="Mara: tea")
+    for terms in ({}, {"follow": True}):
+        other.import_(tmp_path / "b.jsonl", **terms)
+        assert other.get("about").text == "Mara: tea"
+    other.forget("about")
+    refused = other.import_(tmp_path / "b.jsonl", follow=True).refused
+    assert "note 'about': it was removed here; import with restore to bring it back" in refused
+    source.remember("diabetes again", id="new", sources=sources[:1])
+    source.export(tmp_path / "c.jsonl")
+    assert (
+        "note 'new': it was made from what was removed here; import with restore to bring it back"
+        in other.import_(tmp_path / "c.jsonl", follow=True).refused
+    )
+
+
+def test_what_was_removed_there_and_written_again_comes_back_to_who_follows(both):
+    """But not what was forgotten here meanwhile."""
+    source, other, brought = both
+    source.forget("f")
+    assert brought(follow=True).removed == 1
+    source.remember("again", "fact", id="f")
+    done = brought(follow=True)
+    assert (done.written, done.refused, other.get("f").text) == (1, (), "again")
+    other.forget("f")
+    assert [line.partition(":")[0] for line in brought(follow=True).refused] == ["fact 'f'"]
+
+
+def test_a_restored_memory_remembers_what_was_forgotten(full, opened, tmp_path):
+    """A bundle tells it to a new memory, and that tells it on, by a bundle or a copy."""
+    full.conversation.add([{"role": "user", "content": "my secret is 42"}], ids=["secret"])
+    full.export(tmp_path / "old.jsonl")
+    full.forget("secret", hard=True)
+    full.export(tmp_path / "new.jsonl")
+    restored, copied, last = opened(), opened(), opened()
+    restored.import_(tmp_path / "new.jsonl")
+    restored.export(tmp_path / "restored.jsonl")
+    last.import_(tmp_path / "restored.jsonl")
+    full.copy_to(copied)
+    for memory in (restored, last, copied):
+        refused = memory.import_(tmp_path / "old.jsonl").refused
+        assert "message 'secret': it was removed here; import with restore to bring it back" in refused
+
+
+def test_what_is_forgotten_while_a_bundle_is_read_stays_away(opened, tmp_path):
+    """The removals are looked at again for each part of it."""
+    source, other = opened(), opened()
+    source.remember_all([Note(text=f"said {number}", id=str(number)) for number in range(600)])
+    source.export(tmp_path / "b.jsonl")
+    other.remember("said 599", id="599")
+
+    def forget(done, total):
+        if other.count({"id": "599"}):
+            other.forget("599")
+
+    assert other.import_(tmp_path / "b.jsonl", forget).refused == (
+        "note '599': it was removed here; import with restore to bring it back",
+    )
+    assert other.count() == 599
+
+
+def test_one_id_that_may_not_be_stored_costs_only_itself(opened, tmp_path):
+    """Where ids are redacted and no key names them: the others are written, and tombstones stop nothing."""
+    pytest.importorskip("depii")
+    source = opened()
+    source.remember_all([Note(text=f"note {number}", id=f"n{number}") for number in range(300)])
+    source.remember("mail", id="bob@example.com")
+    source.remember("gone", id="eve@example.com")
+    source.forget("eve@example.com")
+    source.export(tmp_path / "b.jsonl")
+    other = opened(redaction=RedactionPolicy())
+    done = other.import_(tmp_path / "b.jsonl", follow=True)
+    assert (done.written, len(done.refused)) == (300, 1)
+    assert other.export(tmp_path / "c.jsonl").written == 300
+    assert other.import_(tmp_path / "b.jsonl", follow=True).duplicate == 300
+
+
+def test_a_record_that_has_ended_since_is_not_written(opened, tmp_path):
+    """It is named each time, and never counted as written."""
+    source = opened()
+    source.remember("soon over", id="s", until=FakeClock().now() + timedelta(hours=1))
+    source.export(tmp_path / "b.jsonl")
+    clock = FakeClock()
+    clock.advance(timedelta(hours=2))
+    other = opened(clock=clock)
+    for _ in range(2):
+        assert other.import_(tmp_path / "b.jsonl").refused == ("note 's': its time is over",)
+
+
+def test_a_scope_of_a_bundle_that_names_a_person_is_named_as_ids_are(opened, tmp_path):
+    """With a key by a digest, without one it is refused; the operator's own scope stays."""
+    pytest.importorskip("depii")
+    source = opened()
+    source.within("bob@example.com").remember("likes tea", id="t")
+    source.export(tmp_path / "b.jsonl")
+    with_key = opened(redaction=RedactionPolicy(key=b"k" * 16))
+    assert with_key.import_(tmp_path / "b.jsonl").written == 1
+    assert with_key.import_(tmp_path / "b.jsonl").duplicate == 1
+    assert not any("bob" in part for scope in with_key.scopes() for part in scope)
+    done = opened(redaction=RedactionPolicy()).import_(tmp_path / "b.jsonl")
+    assert (done.written, len(done.refused), "bob@" in done.refused[0]) == (0, 1, False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import enum
 import importlib
 import inspect
 import itertools
 import re
 import subprocess
 import sys
+import textwrap
 from importlib import resources
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from seasoned import errors
 from seasoned.testing import StoreContract
 
 OPTIONAL = (
-    "typer", "rich", "tokenizers", "safetensors", "wordllama", "httpx", "httpx2", "stamina", "langchain_core",
+    "typer", "rich", "tokenizers", "safetensors", "wordllama", "httpx", "httpx2", "tenacity", "langchain_core",
     "pytest", "hypothesis", "asyncio", "sentence_transformers", "torch",
 )  # fmt: skip
 
@@ -94,6 +96,25 @@ def test_every_public_method_and_property_is_documented(name):
         unwrapped = thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
         if not member.startswith("_") and (inspect.isfunction(unwrapped) or isinstance(thing, property)):
             assert unwrapped.__doc__, f"{name}.{member}"
+
+
+def public_enums():
+    """Every enum among the public names of the package and of the packages below it."""
+    modules = [seasoned, *(importlib.import_module(f"seasoned.{name}") for name in ("query", "playbook"))]
+    found = {thing for module in modules for name in module.__all__ if inspect.isclass(thing := getattr(module, name))}
+    return sorted((each for each in found if issubclass(each, enum.Enum)), key=lambda each: each.__name__)
+
+
+@pytest.mark.parametrize("words", public_enums())
+def test_every_word_of_a_public_enum_is_documented(words):
+    """By a text behind it, which the reference shows."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(words))).body[0].body
+    documented = {
+        statement.targets[0].id
+        for statement, after in itertools.pairwise(body)
+        if isinstance(statement, ast.Assign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+    }
+    assert documented == {word.name for word in words}
 
 
 def error_classes():

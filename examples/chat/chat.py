@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 from importlib.resources import as_file, files
 
 from seasoned import Memory
@@ -19,7 +19,9 @@ SYSTEM = {
 
 def main() -> None:
     """Remember the message, build the context for its answer, and ask the model if there is one."""
-    said = " ".join(sys.argv[1:]) or "Which nuts is Lúcia not allowed to eat?"
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("message", nargs="*", default=["Which nuts is Lúcia not allowed to eat?"])
+    said = " ".join(parser.parse_args().message)
     with Memory("chat.db") as memory:
         with as_file(files("seasoned.cli") / "demo" / "conversation.jsonl") as path:
             import_file(memory, path)  # again and again: what is there already is not written twice

@@ -15,7 +15,7 @@ from seasoned.errors import SeasonedError
 from seasoned.explain import Explanation
 from seasoned.joined.policy import ContextPolicy
 from seasoned.memory import Memory
-from seasoned.notes import Revision
+from seasoned.notes import Note, Revision
 from seasoned.ports import Clock, Embedder, Fingerprint, Message, Store, SystemClock, TokenCounter, Upkeep
 from seasoned.query import And, Compare, Filter, Not, Op, Or, Order, Page
 from seasoned.ranking import Blend
@@ -69,6 +69,7 @@ __all__ = [
     "Message",
     "MiniLMEmbedder",
     "Not",
+    "Note",
     "Op",
     "Or",
     "Order",

@@ -111,7 +111,7 @@ class StoreLocked(StoreError):
 
     def __init__(self, *, scope: Sequence[str], name: str) -> None:
         super().__init__(
-            f"locked: the key {name!r} of {'/'.join(scope)} is not here, or is not the one that it was sealed with; "
+            f"locked: the key {name!r} of {scope} is not here, or is not the one that it was sealed with; "
             "open the memory with keys= that have it"
         )
         self.scope = tuple(scope)

@@ -121,7 +121,7 @@ def _start(store: Store, scope: Scope, name: str, kinds: Sequence[str]) -> Hit:
     if not hits:
         hits = store.find(Query(scope=scope, where=Compare("id", Op.EQ, name), k=1)).hits
     if not hits:
-        raise NotFound(f"no record {name!r} in {'/'.join(scope)}")
+        raise NotFound(f"no record {name!r} in {scope}")
     return hits[0]
 
 

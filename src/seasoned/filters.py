@@ -27,13 +27,21 @@ class Op(StrEnum):
     """How a field is compared."""
 
     EQ = "eq"
+    """Equal; None equals what is absent, and a list is equal to what one of its items equals."""
     NE = "ne"
+    """Not equal: exactly where `EQ` does not hold, so for absent fields too."""
     LT = "lt"
+    """Less, earlier, or before by code point."""
     LE = "le"
+    """Less or equal."""
     GT = "gt"
+    """Greater, later, or after by code point."""
     GE = "ge"
+    """Greater or equal."""
     IN = "in"
+    """Equal to any of the values given."""
     EXISTS = "exists"
+    """Present (True) or absent (False); null is absent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 from seasoned.cascade import PAGE, Asked, Cascade, Derived, Remade, Remaker, by_keys, cascade
 from seasoned.errors import Conflict, InvalidInput, NotFound, StoreError, WrongType
 from seasoned.following import pages
+from seasoned.locked import bare
 from seasoned.ports import Change, Counts, Put, Remove, Store, Upkeep
 from seasoned.query import And, Compare, Filter, Op, Query, both
 from seasoned.records import Key, Record, Scope, checked_id
@@ -18,6 +19,9 @@ from seasoned.results import Receipt
 
 EXPORT: Final = "export"
 """The kind of what says that a bundle was written: `data.path`."""
+
+LEDGER: Final = "bundle-ledger"
+"""The kind of what says which records came with bundles, and what was removed where these are from."""
 
 STALE: Final = "stale"
 """The field of data that is true where a part of what a record was derived from was forgotten: rewrite it."""
@@ -55,6 +59,12 @@ class Selection:
             )
         for name in self.ids or ():
             checked_id(name)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all that there is, in the scopes below too: what was derived from it there is in it."""
+        narrowing = (self.ids, self.session, self.before, self.source, self.kinds or None)
+        return self.everything and self.subtree and all(each is None for each in (*narrowing, self.where))
 
     def query(self) -> Query:
         """Return the query that finds them."""
@@ -94,10 +104,7 @@ def forget(
         StoreError: `hard` on an engine that cannot erase.
         Conflict: other writers came first at every try; nothing was forgotten.
     """
-    if hard and not isinstance(store, Upkeep):
-        raise StoreError(
-            f"{type(store).__name__} cannot erase for good; forget without hard, or use the engine's own means"
-        )
+    _check_erases(store, hard=hard)
     old_too = selection.everything or superseded in selection.kinds
     found = (each for each in _selected(store, selection) if each.key.kind != superseded or old_too)
     chosen = list(found)
@@ -105,6 +112,30 @@ def forget(
     going = _Forgetting(store, selection.scope, hard=hard, dry_run=dry_run, remaker=remaker)
     going.forget(chosen)
     return _receipt(going, chosen, superseded)
+
+
+def forget_unread(store: Store, selection: Selection, *, superseded: str, dry_run: bool, hard: bool) -> Receipt:
+    """Remove all that there is without reading it: where a key is lost, what was derived from what cannot be told.
+
+    Raises:
+        InvalidInput: the selection is not all that there is.
+        StoreError: `hard` on an engine that cannot erase.
+    """
+    if not selection.whole:
+        raise InvalidInput("only everything, with subtree, can be forgotten unread")
+    _check_erases(store, hard=hard)
+    chosen = list(_selected(store, selection))
+    keys = [each.key for each in chosen]
+    counts = Counts() if dry_run or not keys else _written(store, (), keys, hard=hard)
+    going = _Forgetting(store, selection.scope, hard=hard, dry_run=dry_run, counts=counts)
+    return _receipt(going, chosen, superseded)
+
+
+def _check_erases(store: Store, *, hard: bool) -> None:
+    if hard and not isinstance(store, Upkeep):
+        raise StoreError(
+            f"{type(bare(store)).__name__} cannot erase for good; forget without hard, or use the engine's own means"
+        )
 
 
 def forget_keys(store: Store, scope: Scope, keys: Sequence[Key], remaker: Remaker | None = None) -> int:
@@ -127,7 +158,7 @@ def _selected(store: Store, selection: Selection) -> Iterator[Derived]:
 def _check_found(selection: Selection, chosen: Sequence[Derived]) -> None:
     missing = set(selection.ids or ()) - {each.key.id for each in chosen}
     if missing:
-        raise NotFound(f"no record {sorted(missing)[0]!r} in {'/'.join(selection.scope)}; nothing was forgotten")
+        raise NotFound(f"no record {sorted(missing)[0]!r} in {selection.scope}; nothing was forgotten")
 
 
 def _receipt(going: _Forgetting, chosen: Sequence[Derived], superseded: str) -> Receipt:

@@ -1,23 +1,21 @@
-"""Keys of encrypted scopes: the port that they come through, how a store gets them, and what became of one."""
+"""Keys of encrypted scopes: the port that they come through, how a sealed record is told, and what became of a key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
-from seasoned.errors import InvalidInput, SeasonedError
-from seasoned.ports import Clock, Store
-from seasoned.query import Order, Query
-from seasoned.records import JSON, Key, Scope
-from seasoned.text import Analyser
+from seasoned.errors import InvalidInput
+from seasoned.following import pages
+from seasoned.ports import Store
+from seasoned.query import Compare, Op, Order, Query
+from seasoned.records import JSON, Hit, Key, Scope
 
 FIELD: Final = "sealed"
 """The one field of data of a sealed record, as the engine has it: `key`, `mark` and `box`."""
 
-_ENCRYPTED: Final = "seasoned.stores.encrypted"
-"""The package that encrypts; imported only where there is something to encrypt."""
+_SEALED: Final = Compare(f"data.{FIELD}.box", Op.EXISTS, True)
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -106,47 +104,6 @@ class Sealing(Protocol):
         ...
 
 
-def with_keys(store: Store, keys: Keys | None, scope: Scope, *, clock: Clock, analyser: Analyser, owns: bool) -> Store:
-    """Return a store whose scopes are encrypted with `keys`; closed, it closes `store` if it `owns` it.
-
-    Without keys it is the store itself, unless the newest record of `scope` is sealed: then every such scope is locked,
-    so that a memory that was opened without its keys neither looks empty nor writes to that scope in the clear.
-
-    Raises:
-        InvalidInput: the store encrypts or redacts already, or keeps no sequence.
-        MissingExtra: `cryptography` is not installed.
-        WrongType: `keys` are none.
-    """
-    try:
-        if keys is None and not _newest_is_sealed(store, scope):
-            return store
-        if keys is not None:
-            _check_bare(store)
-        module = import_module(_ENCRYPTED)
-        made: Store = module.EncryptedStore(
-            store, module.KeyRing({}) if keys is None else keys, clock=clock, analyser=analyser, owns=owns
-        )
-    except SeasonedError:
-        if owns:
-            store.close()
-        raise
-    return made
-
-
-def _newest_is_sealed(store: Store, scope: Scope) -> bool:
-    hits = store.find(Query(scope=scope, order=Order.NEWEST, k=1, expired=True)).hits
-    return bool(hits) and sealed_form(hits[0].record.data) is not None
-
-
-def _check_bare(store: Store) -> None:
-    """Refuse a store that would seal twice, or would redact what is sealed already."""
-    for layer in layers(store):
-        if isinstance(layer, Sealing):
-            raise InvalidInput("the store encrypts already; leave keys out")
-        if hasattr(layer, "redactor"):
-            raise InvalidInput("redaction comes before encryption: give the bare store, with redaction= and keys=")
-
-
 def sealed_form(data: Mapping[str, JSON]) -> tuple[str, str, str] | None:
     """Return a key's name, its mark and the ciphertext, from the data of a record of the engine; None in the clear."""
     held = data.get(FIELD)
@@ -154,6 +111,24 @@ def sealed_form(data: Mapping[str, JSON]) -> tuple[str, str, str] | None:
         return None
     name, mark, box = held["key"], held["mark"], held["box"]
     return (name, mark, box) if isinstance(name, str) and isinstance(mark, str) and isinstance(box, str) else None
+
+
+def is_sealed(hit: Hit) -> bool:
+    """Tell whether a record of the engine is sealed."""
+    return sealed_form(hit.record.data) is not None
+
+
+def ends_of(engine: Store, scope: Scope) -> list[Hit]:
+    """Return the newest and the oldest record of a scope, past their time or not; [] where it is empty."""
+    asked = (Query(scope=scope, order=order, k=1, expired=True) for order in (Order.NEWEST, Order.OLDEST))
+    return [hit for query in asked for hit in engine.find(query).hits]
+
+
+def holds_sealed(store: Store, scope: Scope) -> bool:
+    """Tell whether any record of a scope, or of one below it, is sealed in the engine; it looks at each of them."""
+    engine: Store = layers(store)[-1]  # type: ignore[assignment]  # what stands before a store ends with one
+    query = Query(scope=scope, subtree=True, where=_SEALED, expired=True)
+    return any(is_sealed(hit) for page in pages(engine, query) for hit in page.hits)
 
 
 def sealing(store: Store) -> Sealing:

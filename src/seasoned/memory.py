@@ -17,10 +17,11 @@ from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import InvalidInput, StoreError
 from seasoned.forgetting import finish_erasures, forget_keys
 from seasoned.joined.policy import ContextPolicy
-from seasoned.keys import Keys, with_keys
+from seasoned.keys import Keys
 from seasoned.layer import Opening
 from seasoned.lazy import Lazy
 from seasoned.locations import open_store
+from seasoned.locked import bare, with_keys
 from seasoned.notes import LAYERS, SUPERSEDED, Notes
 from seasoned.ports import Clock, Finding, IdSource, Store, SystemClock, Upkeep, new_id
 from seasoned.query import Query
@@ -60,14 +61,14 @@ class Memory(ScopedRecords):
     """All that an agent remembers in one scope, over one store.
 
     `location` is a file path (created for its owner alone), a URL, a store, or None to keep all in this process.
-    `scope` says whose memory it is; nothing is ever read or written outside it. `embedder` is "auto" (the best that
-    is installed: all-MiniLM-L6-v2, a static table, else words alone), "hashing", "static", "minilm", an embedder, a
-    LangChain `Embeddings` or a callable. `durability` "full" survives a power cut, "normal" a killed process.
-    `language` is the Snowball stemmer for words in Latin script. `policy` says how conversations become contexts,
-    `blend` how the arms of search are fused. With `redaction`, secrets and personal data are replaced before anything
-    is stored, indexed, embedded or sent. With `keys` (see `seasoned.stores.encrypted`), the scopes that they name are
-    encrypted before anything of them reaches the engine. One memory may be shared by threads; after `close` every verb
-    raises `StoreClosed`.
+    `scope` says whose memory it is, as a tuple of parts (a string is one part); nothing is ever read or written outside
+    it. `embedder` is "auto" (the best that is installed: all-MiniLM-L6-v2, a static table, else words alone),
+    "hashing", "static", "minilm", an embedder, a LangChain `Embeddings` or a callable. `durability` "full" survives a
+    power cut, "normal" a killed process. `language` is the Snowball stemmer for words in Latin script. `policy` says
+    how conversations become contexts, `blend` how the arms of search are fused. With `redaction`, secrets and personal
+    data are replaced before anything is stored, indexed, embedded or sent. With `keys` (see
+    `seasoned.stores.encrypted`), the scopes that they name are encrypted before anything of them reaches the engine.
+    One memory may be shared by threads; after `close` every verb raises `StoreClosed`.
 
     Raises:
         InvalidScope, InvalidInput, WrongType: an argument breaks its rule.
@@ -208,17 +209,17 @@ class Memory(ScopedRecords):
     def outcome(
         self,
         trace: str,
+        *,
         reward: float | None = None,
         rating: float | None = None,
         note: str | None = None,
-        *,
         by: str = "user",
     ) -> Credited:
         """Say how it went after a context, and credit every record that it showed; once for each trace and rater.
 
         `reward` is from -1 to 1 (beyond counts as the end), or `rating` from 0 to 10. Entries of the playbook are
         marked, decisions are rated where no person rated them, and everything else gains or loses worth. A later word
-        of the same rater takes the place of the earlier.
+        of the same rater takes the place of the earlier; with a note, or without one, it is another word.
 
         Raises:
             NotFound: there is no such trace in this scope, or its time is over.
@@ -274,7 +275,7 @@ class Memory(ScopedRecords):
         """
         self._check_open()
         terms = Terms(follow=follow, restore=restore, forget=self._forget_keys)
-        return import_bundle(self._store, self.scope, path, self._searcher, progress, terms)
+        return import_bundle(self._store, self.scope, path, self._searcher, self._clock, progress, terms)
 
     def _forget_keys(self, keys: Sequence[Key]) -> int:
         return forget_keys(self._store, self.scope, keys, unlearning())
@@ -295,7 +296,7 @@ class Memory(ScopedRecords):
             raise InvalidInput(
                 f"a memory is copied into the same scope, {tuple(self.scope)}, not {tuple(target.scope)}"
             )
-        return copy(self._store, target.store, self.scope, target._searcher, progress)
+        return copy(self._store, target.store, self.scope, target._searcher, self._clock, progress)
 
     def stats(self) -> dict[str, JSON]:
         """Return counts of this scope and those below by kind, what lacks a vector, and the sizes of the engine.
@@ -366,12 +367,12 @@ class Memory(ScopedRecords):
 
     def __repr__(self) -> str:
         closed = ", closed" if self._opening.closed else ""
-        return f"Memory({type(self._store).__name__}, scope={tuple(self.scope)!r}{closed})"
+        return f"Memory({type(bare(self._store)).__name__}, scope={tuple(self.scope)!r}{closed})"
 
     def _upkeep(self) -> Upkeep:
         if not isinstance(self._store, Upkeep):
             raise StoreError(
-                f"{type(self._store).__name__} keeps no derived index of ours; use the engine's own checks"
+                f"{type(bare(self._store)).__name__} keeps no derived index of ours; use the engine's own checks"
             )
         return self._store
 

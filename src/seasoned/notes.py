@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from seasoned.cascade import Bond, bond_of
-from seasoned.errors import Conflict, InvalidInput, NotFound, WrongType
-from seasoned.following import pages
-from seasoned.forgetting import EXPORT, STALE
-from seasoned.ports import ABSENT, Clock, IdSource, Put, Store
+from seasoned.errors import Conflict, InvalidInput, NotFound, StoreLocked, WrongType
+from seasoned.forgetting import EXPORT, LEDGER, STALE
+from seasoned.marking import Marking
+from seasoned.ports import ABSENT, Clock, IdSource, Put, Store, Vectors
 from seasoned.query import Order, Page, Query, both, parse_filter
 from seasoned.records import JSON, MAX_ID, WHEN, Hit, Key, Record, Scope, checked_id, clean_text, finite, instant
 from seasoned.results import Added, Status
 from seasoned.search import Searcher
+from seasoned.trust import Origin, checked_origin
 
 SUPERSEDED: Final = "superseded"
 """The kind of the versions that an update replaced; they are never searched."""
@@ -34,6 +34,7 @@ LAYERS: Final = (
 BOOKKEEPING: Final = (
     SUPERSEDED,
     EXPORT,
+    LEDGER,
     *(f"playbook-{part}" for part in ("head", "change", "step", "id", "by", "layout", "paper", "refined")),
     *(f"context-{part}" for part in ("trace", "snapshot", "outcome", "pins")),
 )
@@ -43,7 +44,6 @@ RESERVED: Final = (*LAYERS, *BOOKKEEPING)
 """Kinds that `remember` does not write."""
 
 _RETRIES: Final = 8
-_CURRENT: Final = parse_filter({"kind": {"ne": SUPERSEDED}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,26 @@ class Revision:
     current: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A note that is to be written: what `Memory.remember` takes, as a value for `Memory.remember_all`.
+
+    `below` are the parts of a scope below the memory's, where the note is for somebody there.
+    """
+
+    text: str
+    kind: str = "note"
+    tags: Sequence[str] = ()
+    at: WHEN = None
+    until: WHEN = None
+    worth: float = 0.0
+    id: str | None = None
+    data: Mapping[str, JSON] | None = None
+    sources: Sequence[Key] = ()
+    origin: Origin | str | None = None
+    below: tuple[str, ...] = ()
+
+
 class Notes:
     """The notes of one scope."""
 
@@ -68,41 +88,68 @@ class Notes:
         self._clock = clock
         self._ids = ids
 
-    def remember(self, draft: Record, *, given_id: bool) -> Added:
+    def remember(self, note: Note) -> Added:
         """Write a new note; one whose id is already there changes nothing and is reported as a duplicate."""
+        draft = self._draft(note)
         vectors, failed = self._searcher.vectors([draft.text])
         try:
             self._store.apply([Put(draft, vectors[0], ABSENT)])
         except Conflict:
-            if not given_id:
+            if note.id is None:
                 raise
-            return Added(id=draft.key.id, status=Status.DUPLICATE, reason="a record with this id is there already")
-        return Added(id=draft.key.id, status=Status.WRITTEN, reason=f"degraded: {failed}" if failed else None)
+            return _duplicate(draft)
+        return _added(draft, failed)
 
-    def draft(
-        self,
-        text: str,
-        *,
-        kind: str,
-        id: str | None,  # noqa: A002  # the field's name everywhere
-        tags: Sequence[str],
-        data: Mapping[str, JSON] | None,
-        sources: Sequence[Key],
-        at: WHEN,
-        until: WHEN,
-        worth: float,
-    ) -> Record:
+    def remember_all(self, notes: Sequence[Note]) -> list[Added]:
+        """Write new notes at once, and say what became of each, in their order.
+
+        Raises:
+            Conflict: other writers took their ids at every try; nothing was written.
+        """
+        drafts = [self._draft(note) for note in notes]
+        given = [draft.key for draft, note in zip(drafts, notes, strict=True) if note.id is not None]
+        for attempt in range(_RETRIES):
+            fresh: dict[Key, Record] = {}
+            known = self._known(given)
+            for draft in drafts:
+                if draft.key not in known:
+                    fresh.setdefault(draft.key, draft)
+            vectors, failed = self._searcher.vectors([draft.text for draft in fresh.values()])
+            try:
+                self._store.apply([Put(draft, one, ABSENT) for draft, one in zip(fresh.values(), vectors, strict=True)])
+            except Conflict:
+                if attempt + 1 == _RETRIES:
+                    raise
+                continue
+            return [_added(draft, failed) if fresh.get(draft.key) is draft else _duplicate(draft) for draft in drafts]
+        raise AssertionError  # the loop returns or raises
+
+    def _known(self, keys: Sequence[Key]) -> set[Key]:
+        by_scope: dict[Scope, list[Key]] = {}
+        for key in keys:
+            by_scope.setdefault(key.scope, []).append(key)
+        queries = (Query(scope=scope, keys=tuple(mine)) for scope, mine in by_scope.items())
+        return {hit.record.key for query in queries for hit in self._store.find(query).hits}
+
+    def _draft(self, note: Note) -> Record:
         """Return the record of a note, checked."""
-        if checked_id(kind, "a kind") in RESERVED:
-            raise InvalidInput(f"the kind {kind!r} is written by another verb; choose another word")
+        if checked_id(note.kind, "a kind") in RESERVED:
+            raise InvalidInput(f"the kind {note.kind!r} is written by another verb; choose another word")
+        data = {**_checked_data(note.data or {}), **({"tags": _checked_tags(note.tags)} if note.tags else {})}
+        if note.origin is not None:
+            data["origin"] = str(checked_origin(note.origin))
         return Record(
-            key=Key(self._scope, kind, checked_id(id) if id is not None else self._ids()),
-            text=_checked_text(text),
-            at=instant(at, default=self._clock.now()),
-            data={**_checked_data(data or {}), **({"tags": _checked_tags(tags)} if tags else {})},
-            sources=_checked_sources(sources),
-            until=None if until is None else instant(until),
-            worth=worth,
+            key=Key(
+                self._scope.within(*note.below) if note.below else self._scope,
+                note.kind,
+                checked_id(note.id) if note.id is not None else self._ids(),
+            ),
+            text=_checked_text(note.text),
+            at=instant(note.at, default=self._clock.now()),
+            data=data,
+            sources=_checked_sources(note.sources),
+            until=None if note.until is None else instant(note.until),
+            worth=note.worth,
         )
 
     def get(self, name: str, kind: str | None = None) -> Hit:
@@ -119,7 +166,7 @@ class Notes:
             where = both(parse_filter({"id": name}), parse_filter({"kind": {"ne": SUPERSEDED}}))
             hits = self._store.find(Query(scope=self._scope, where=where, k=1)).hits
         if not hits:
-            raise NotFound(f"no record {name!r} in {'/'.join(self._scope)}")
+            raise NotFound(f"no record {name!r} in {self._scope}")
         return hits[0]
 
     def update(self, name: str, kind: str | None, changes: Mapping[str, object]) -> Hit:
@@ -130,32 +177,40 @@ class Notes:
         Raises:
             NotFound: there is no such record, or it was removed meanwhile.
             InvalidInput: a text or data of a record that another verb writes.
+            Conflict: other writers changed the record, or one that was made from it, at every try; it is as it was.
         """
+        found = self.get(name, kind)
+        key = found.record.key
+        marking = Marking(self._store, self._scope, key)
+        vectors: Vectors | None = None
         for attempt in range(_RETRIES):
-            found = self.get(name, kind)
-            old = found.record
-            new = _changed(old, changes)
-            vectors = self._searcher.vectors([new.text])[0][0] if new.text != old.text else None
-            kept = Put(_superseded(old, self._number(found) + attempt), expect=ABSENT)
-            marks = [] if new.text == old.text else map(_marked, self._made_from(old.key))
+            new = _changed(found.record, changes)
+            if new.text != found.text:
+                vectors = vectors or self._searcher.vectors([new.text])[0][0]
+                if marking.look():  # it took its time
+                    found = self.get(name, key.kind)
+                    new = _changed(found.record, changes)
+            kept = Put(_superseded(found.record, self._number(found) + attempt), expect=ABSENT)
             try:
-                self._store.apply([*marks, kept, Put(new, vectors, old.version)])
-            except Conflict:
+                self._replace([kept, Put(new, vectors, found.record.version)], marking)
+            except Conflict as error:
+                if attempt + 1 == _RETRIES:
+                    raise
+                marking.settle(error)
+                found = self.get(name, key.kind)
                 continue
-            return self._written(old.key)
-        raise Conflict(old.key, expected=old.version, found="a newer version at every try")
+            return self._written(key)
+        raise AssertionError  # the loop returns or raises
 
-    def _made_from(self, key: Key) -> list[Record]:
-        """Return what was made from a record, and from that, in the scope and those below it, that is not marked."""
-        found, waiting = dict[Key, Record](), [key]
-        while waiting:
-            query = Query(scope=self._scope, subtree=True, source=waiting.pop(), where=_CURRENT, k=1_000)
-            for hit in (hit for page in pages(self._store, query) for hit in page.hits):
-                own = hit.record.key
-                if bond_of(own.kind) is Bond.ANY and own != key and own not in found and not hit.locked:
-                    found[own] = hit.record
-                    waiting.append(own)
-        return [each for each in found.values() if each.data.get(STALE) is not True]
+    def _replace(self, puts: Sequence[Put], marking: Marking) -> None:
+        """Write the old and the new version, and the marks before them where the engine is not atomic."""
+        while True:
+            try:
+                self._store.apply([*marking.puts, *puts])
+                return
+            except StoreLocked as error:
+                if not marking.pass_over(error.scope):
+                    raise
 
     def _number(self, current: Hit) -> int:
         """Return the number of the present version: one above that of the last old one."""
@@ -168,7 +223,7 @@ class Notes:
     def _written(self, key: Key) -> Hit:
         hits = self._store.find(Query(scope=self._scope, keys=(key,), expired=True)).hits
         if not hits:
-            raise NotFound(f"no record {key.id!r} in {'/'.join(self._scope)}: it was removed right after the update")
+            raise NotFound(f"no record {key.id!r} in {self._scope}: it was removed right after the update")
         return hits[0]
 
     def history(self, name: str, kind: str | None = None) -> list[Revision]:
@@ -192,6 +247,14 @@ class Notes:
     def page(self, query: Query) -> Page:
         """Return a page of records."""
         return self._store.find(query)
+
+
+def _added(draft: Record, failed: str | None) -> Added:
+    return Added(id=draft.key.id, status=Status.WRITTEN, reason=f"degraded: {failed}" if failed else None)
+
+
+def _duplicate(draft: Record) -> Added:
+    return Added(id=draft.key.id, status=Status.DUPLICATE, reason="a record with this id is there already")
 
 
 def _checked_text(text: object) -> str:
@@ -242,10 +305,6 @@ def _changed(old: Record, changes: Mapping[str, object]) -> Record:
     if "tags" in changes:
         data["tags"] = _checked_tags(changes["tags"])
     return replace(old, data=data, **new)  # type: ignore[arg-type]  # Record checks each
-
-
-def _marked(record: Record) -> Put:
-    return Put(replace(record, data={**record.data, STALE: True}), None, record.version)
 
 
 def _superseded(old: Record, number: int) -> Record:

@@ -58,7 +58,7 @@ class Parts:
             runs=RunMemory(below, self.scope, searcher=searcher, clock=self.clock),
             experience=ExperienceMemory(below, self.scope, searcher, self.clock, self.ids),
             playbook=Playbook(below, scope=self.scope, searcher=searcher, clock=self.clock, ids=self.ids),
-            lessons=KnownLessons(below, self.scope),
+            lessons=KnownLessons(below, self.scope, self.clock),
         )
 
     def context(

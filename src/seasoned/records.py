@@ -28,7 +28,8 @@ class Scope(tuple[str, ...]):
     """Whose memory it is: non-empty strings, outermost first, compared whole and exactly.
 
     Nothing is stripped, folded or coerced: `("Alice",)` and `("alice",)` are two scopes, and a number is a
-    `WrongType`. The encoded form escapes its separator, so no part can imitate one.
+    `WrongType`. A string is one part: slashes part a scope on the command line alone. The encoded form escapes its
+    separator, so no part can imitate one.
 
     Raises:
         InvalidScope: no parts, a blank part, a control character, a lone surrogate, or over `MAX_ID` characters.
@@ -47,6 +48,10 @@ class Scope(tuple[str, ...]):
     def within(self, *parts: str) -> Scope:
         """Return the scope below this one."""
         return Scope((*self, *parts))
+
+    def __str__(self) -> str:
+        """Return the parts with slashes between them, as the command line takes a scope: `acme/alice`, `a%2Fb`."""
+        return self.encode().removesuffix("/")
 
     def holds(self, other: Scope) -> bool:
         """Tell whether `other` is this scope or lies below it."""
@@ -205,7 +210,7 @@ class Key:
         checked_id(self.id)
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.id!r} in {'/'.join(self.scope)}"
+        return f"{self.kind} {self.id!r} in {self.scope}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

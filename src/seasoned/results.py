@@ -13,8 +13,11 @@ class Status(StrEnum):
     """What became of something that was to be written."""
 
     WRITTEN = "written"
+    """It is new, and stored."""
     DUPLICATE = "duplicate"
+    """It was there before; nothing changed."""
     REFUSED = "refused"
+    """It breaks a rule and is not stored; the reason says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

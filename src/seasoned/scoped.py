@@ -9,24 +9,24 @@ from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 
-from seasoned.arguments import check_type, checked_ids, checked_kinds
+from seasoned.arguments import checked_ids, checked_kinds, checked_list
 from seasoned.cascade import Remaker
-from seasoned.errors import InvalidInput
+from seasoned.errors import InvalidInput, StoreLocked, WrongType
 from seasoned.explain import Explanation, explain
 from seasoned.following import pages
-from seasoned.forgetting import EXPORT, Selection, forget, source_key
-from seasoned.joined.pins import set_pin
+from seasoned.forgetting import EXPORT, Selection, forget, forget_unread, source_key
 from seasoned.keys import KeyForgotten, Progress, Rotated, sealing
 from seasoned.layer import Opening
 from seasoned.locked import check_readable
-from seasoned.notes import BOOKKEEPING, RESERVED, SUPERSEDED, Notes, Revision, age_limit
+from seasoned.notes import BOOKKEEPING, RESERVED, SUPERSEDED, Note, Notes, Revision, age_limit
+from seasoned.pins import set_pin
 from seasoned.ports import Clock, Store
 from seasoned.query import Compare, Not, Op, Order, Page, Query, Where, both, parse_filter
-from seasoned.records import JSON, WHEN, Hit, Key, Scope
+from seasoned.records import JSON, WHEN, Hit, Key, Scope, checked_id, finite, instant
 from seasoned.results import Added, Receipt, Swept
 from seasoned.retention import BATCH, Retention, sweep
 from seasoned.search import Hits, Searcher
-from seasoned.trust import Origin, checked_origin
+from seasoned.trust import Origin
 
 
 class ScopedRecords:
@@ -68,13 +68,34 @@ class ScopedRecords:
             WrongType: an argument of another type.
         """
         self._check_open()
-        if origin is not None:
-            check_type(data, Mapping, "data")
-            data = {**(data or {}), "origin": str(checked_origin(origin))}
-        draft = self._notes.draft(
-            text, kind=kind, id=id, tags=tags, data=data, sources=sources, at=at, until=until, worth=worth
+        note = Note(
+            text=text,
+            kind=kind,
+            tags=tags,
+            at=at,
+            until=until,
+            worth=worth,
+            id=id,
+            data=data,
+            sources=sources,
+            origin=origin,
         )
-        return self._notes.remember(draft, given_id=id is not None)
+        return self._notes.remember(note)
+
+    def remember_all(self, notes: Sequence[Note | str]) -> builtins.list[Added]:
+        """Write several notes in one write, embedded together, and say what became of each, in their order.
+
+        A string is a note of that text. One whose id is there already, or stands earlier in the list, is a duplicate.
+
+        Raises:
+            InvalidInput, WrongType: a note breaks a rule of `remember`; nothing was written.
+        """
+        self._check_open()
+        given = [Note(text=each) if isinstance(each, str) else each for each in checked_list(notes, "notes")]
+        for each in given:
+            if not isinstance(each, Note):
+                raise WrongType(f"notes are a list of Note or strings, not {each!r:.80}")
+        return self._notes.remember_all(given)  # type: ignore[arg-type]  # as just checked
 
     def get(self, id: str, kind: str | None = None) -> Hit:  # noqa: A002  # the field's name everywhere
         """Return the record with this id.
@@ -139,18 +160,41 @@ class ScopedRecords:
         return explain(self._store, self.scope, id, () if kind is None else (kind,))
 
     def recall(
-        self, query: str, k: int = 10, *, kinds: Sequence[str] = (), where: Where = None, subtree: bool = False
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        kinds: Sequence[str] = (),
+        session: str | None = None,
+        since: WHEN = None,
+        until: WHEN = None,
+        where: Where = None,
+        min_score: float = 0.0,
+        subtree: bool = False,
     ) -> Hits:
         """Return the k best hits of any kind, best first, each with `why`; with `subtree` from the scopes below too.
 
+        Only what stands in `session`, happened from `since` to before `until`, is of `kinds` and fits `where`; every
+        condition holds before anything is ranked. Hits that score less than `min_score` (0 to 1) are left out.
+
         Raises:
-            InvalidInput: a blank query, k below 1, an unknown field or operator.
+            InvalidInput: a blank query, k below 1, an unknown field or operator, a score outside 0 to 1.
             WrongType: an argument of another type.
         """
         self._check_open()
-        return self._searcher.search(
-            query, k=k, scope=self.scope, subtree=subtree, kinds=checked_kinds(kinds), where=parse_filter(where)
+        least = finite(min_score, "min_score")
+        if not 0 <= least <= 1:
+            raise InvalidInput(f"min_score lies between 0 and 1, found {min_score!r}")
+        parts = [
+            None if session is None else Compare("data.session", Op.EQ, checked_id(session, "a session")),
+            None if since is None else Compare("at", Op.GE, instant(since)),
+            None if until is None else Compare("at", Op.LT, instant(until)),
+            parse_filter(where),
+        ]
+        found = self._searcher.search(
+            query, k=k, scope=self.scope, subtree=subtree, kinds=checked_kinds(kinds), where=both(*parts)
         )
+        return found if not least else found.from_score(least)
 
     def pin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002  # the field's name everywhere
         """Show a note in every context; return whether that is new. A run under way keeps what it began with.
@@ -211,6 +255,8 @@ class ScopedRecords:
         Raises:
             InvalidInput: no condition.
             NotFound: an id that is not there; nothing was forgotten.
+            StoreLocked: the scope's key is not here, so that nobody can tell what was derived; `everything` with
+                `subtree` goes all the same.
         """
         self._check_open()
         selection = Selection(
@@ -224,7 +270,14 @@ class ScopedRecords:
             everything=everything,
             subtree=subtree,
         )
-        return forget(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard, remaker=unlearning())
+        try:
+            return forget(
+                self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard, remaker=unlearning()
+            )
+        except StoreLocked:
+            if not selection.whole:
+                raise
+            return forget_unread(self._store, selection, superseded=SUPERSEDED, dry_run=dry_run, hard=hard)
 
     def sweep(self, retention: Retention, batch: int = BATCH) -> Swept:
         """Remove what a retention does not keep, and what is past its `until`, in this scope and those below it.

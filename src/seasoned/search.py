@@ -38,6 +38,10 @@ class Hits(list[Hit]):
         super().__init__(hits)
         self.degraded = degraded
 
+    def from_score(self, least: float) -> Hits:
+        """Return those that score at least so much."""
+        return Hits((hit for hit in self if hit.score >= least), self.degraded)
+
 
 class Searcher:
     """Embeds what is stored and what is asked, and puts the query to a store.
@@ -69,6 +73,14 @@ class Searcher:
     def key(self, key: Key) -> Key:
         """Return a key as it will be stored."""
         return key if self._redactor is None else self._redactor.key(key)
+
+    def below(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return parts of a scope that a file names as they will be stored; those of an operator's own stay.
+
+        Raises:
+            InvalidInput: a part holds personal data, and the policy has no key to name it by.
+        """
+        return tuple(parts) if self._redactor is None else self._redactor.below(parts)
 
     def guarded(self, flow: Flow[T]) -> Flow[T]:
         """Return a flow that shows a model nothing that may not be stored."""

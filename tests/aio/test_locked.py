@@ -48,6 +48,8 @@ def says_so(cls: type, name: str, found: object) -> bool:
             return swept.total == 0  # nothing was past its time
         case "forget_key", forgotten:
             return forgotten.total == 18 and forgotten.readable == 0
+        case "import_", done:
+            return (done.written, done.changed, done.duplicate, len(done.refused)) == (0, 0, 0, done.read)
         case "configure", runs:
             return isinstance(runs, AsyncRunMemory)
         case "history", [revision]:

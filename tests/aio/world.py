@@ -193,6 +193,7 @@ MEMORY: dict[str, Call] = {
     "outcome": lambda a, w: a.outcome(w.trace, reward=1.0),
     "pin": lambda a, w: a.pin("note"),
     "unpin": lambda a, w: a.unpin("note"),
+    "remember_all": lambda a, w: a.remember_all(["bread is brown", "rice is white"]),
     "remember": lambda a, w: a.remember("milk is white", tags=["drink"]),
     "get": lambda a, w: a.get("note"),
     "list": lambda a, w: a.list(k=3),

@@ -79,7 +79,8 @@ def test_forget_selects_by_id_time_age_and_kind(filled):
 
 def test_forget_without_a_condition_or_with_an_unknown_id_changes_nothing(filled):
     """Both are errors, told apart by their exit codes."""
-    assert filled("forget", "--yes").code == 2
+    ran = filled("forget", "--yes")
+    assert (ran.code, "--session, --before, --older-than, --source, --kind, or --everything" in ran.err) == (2, True)
     assert filled("forget", "--id", "nobody", "--yes").code == 1
     assert filled("stats", "--json").json["records"] == 5
 
@@ -115,6 +116,8 @@ def test_a_file_that_is_no_memory_is_refused(filled, tmp_path):
     ran = filled("stats", "--db", path)
     assert ran.code == 1
     assert ran.err.startswith("error: ")
+    assert "is not a seasoned store" in ran.err
+    assert "doctor" not in ran.err + filled("doctor", "--db", path).err
     assert path.read_bytes() == before
 
 

@@ -210,8 +210,19 @@ def test_a_bundle_is_followed(seasoned, chat, tmp_path):
     seasoned("--db", other, "import", bundle)
     seasoned("forget", "--everything", "--yes")
     assert seasoned("export", bundle, "--no-removals", "--json").json["tombstones"] == 0
-    assert seasoned("export", bundle, "--json").json == {"file": str(bundle), "written": 0, "tombstones": 5}
+    told = seasoned("export", bundle, "--json").json
+    assert told == {"file": str(bundle), "written": 0, "tombstones": 5, "degraded": []}
     kept = seasoned("--db", other, "import", bundle, "--json").json["files"][0]
     followed = seasoned("--db", other, "import", bundle, "--follow", "--json").json["files"][0]
     assert (kept["removed"], followed["removed"]) == (0, 5)
     assert seasoned("--db", other, "stats", "--json").json["records"] == 0
+
+
+def test_an_export_that_leaves_something_out_says_so(seasoned, chat, tmp_path):
+    """A damaged record is named, and the exit code is that of a check that found faults."""
+    seasoned("import", chat)
+    with closing(sqlite3.connect(tmp_path / "seasoned.db")) as db, db:
+        db.execute("UPDATE record SET data = '{' WHERE row = (SELECT min(row) FROM record)")
+    ran = seasoned("export", tmp_path / "b.jsonl")
+    assert (ran.code, "degraded: " in ran.err) == (3, True)
+    assert seasoned("export", tmp_path / "b.jsonl", "--json").json["degraded"] != []

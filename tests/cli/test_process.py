@@ -15,8 +15,16 @@ COMMANDS = [
     "import",
     "search",
     "context",
+    "outcome",
     "sessions",
     "remember",
+    "list",
+    "get",
+    "history",
+    "explain",
+    "update",
+    "pin",
+    "unpin",
     "stats",
     "forget",
     "export",
@@ -85,6 +93,22 @@ def test_a_closed_pipe_is_quiet(filled, tmp_path, environment):
         assert process.wait(60) == 141
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
+@pytest.mark.parametrize("args", [["--help"], ["playbook"], ["playbook", "--help"], ["list", "-h"]])
+def test_help_whose_reader_went_away_is_quiet_too(tmp_path, environment, args):
+    """As with any other output: exit code 141, and nothing on standard error."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seasoned.cli", *args],
+        cwd=tmp_path, env=environment, stdout=writer, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(writer)
+    with process:
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 def test_an_interrupt_is_exit_code_130_and_keeps_what_was_written(seasoned, tmp_path, environment):
     """Stopped in the middle it leaves a whole memory; run again it writes the rest."""
@@ -143,6 +167,14 @@ def test_an_invalid_value_is_one_line_and_exit_code_2(filled, args):
     assert ran.code == 2
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("error: ")
+
+
+def test_an_embedder_that_is_none_is_answered_in_the_command_line_s_words(seasoned):
+    """The names that the option takes, and no others."""
+    for ran in (seasoned("stats", "--embedder", "foo"), seasoned("stats", SEASONED_EMBEDDER="foo")):
+        assert ran.err == (
+            "error: --embedder (or SEASONED_EMBEDDER) is one of auto, hashing, static, minilm, not 'foo'\n"
+        )
 
 
 def test_what_was_stored_cannot_steer_the_terminal_or_the_table(seasoned):

@@ -66,6 +66,8 @@ def _script(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _missing_option(program: list[str], options: list[str]) -> str | None:
+    if program[0] != "-m" and not options:  # such as the chat, which takes any word for a question
+        return None if (ROOT / program[0]).is_file() else f"there is no {program[0]}"
     code, said = _helped(tuple(program))
     if code:
         return f"{shlex.join(program)} --help fails: {said}"

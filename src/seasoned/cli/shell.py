@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Final, ParamSpec
+from typing import Annotated, Any, Concatenate, Final, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
@@ -26,6 +26,7 @@ P = ParamSpec("P")
 
 DEFAULT_DB: Final = "seasoned.db"
 DEFAULT_SCOPE: Final = ("default",)
+EMBEDDERS: Final = ("auto", "hashing", "static", "minilm")
 PIPED_WIDTH: Final = 160
 """Columns of a table that goes to a file or a pipe, unless COLUMNS says otherwise."""
 
@@ -108,8 +109,15 @@ class Shell:
 
     @property
     def embedder(self) -> str:
-        """The name of the embedder."""
-        return self.options.embedder or os.environ.get("SEASONED_EMBEDDER") or "auto"
+        """The name of the embedder.
+
+        Raises:
+            InvalidInput: there is none of that name.
+        """
+        name = self.options.embedder or os.environ.get("SEASONED_EMBEDDER") or "auto"
+        if name not in EMBEDDERS:
+            raise InvalidInput(f"--embedder (or SEASONED_EMBEDDER) is one of {', '.join(EMBEDDERS)}, not {name!r}")
+        return name
 
     @property
     def keys_path(self) -> str | None:
@@ -146,10 +154,12 @@ class Shell:
 
         Raises:
             StoreError: there is no such file.
+            InvalidInput: there is no such embedder.
         """
+        embedder = self.embedder
         if not create and "://" not in self.db and not Path(self.db).exists():
             raise StoreError(f"there is no memory at {self.db!r}; import something first, or name another with --db")
-        with Memory(self.db, scope=self.scope, embedder=self.embedder, keys=self.keys()) as memory:
+        with Memory(self.db, scope=self.scope, embedder=embedder, keys=self.keys()) as memory:
             yield memory
 
     def complain(self, error: Exception) -> None:
@@ -213,6 +223,22 @@ def heard(text: str) -> str:
         return text
 
 
+def leave(act: Callable[[], None]) -> NoReturn:
+    """Run the whole command line and leave the process; help, too, may lose its reader."""
+    try:
+        try:
+            act()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        code: int | str | None = _reader_gone()
+    except SystemExit as left:
+        code = _reader_gone() if isinstance(left.__context__, BrokenPipeError) else left.code
+    else:
+        code = 0
+    sys.exit(code)
+
+
 def prepare_streams() -> None:
     """Make the standard streams escape what their encoding cannot write."""
     for stream in (sys.stdout, sys.stderr):
@@ -231,8 +257,7 @@ def _guarded(act: Callable[[], None], shell: Shell) -> int:
         act()
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        return _reader_gone()
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
@@ -242,3 +267,14 @@ def _guarded(act: Callable[[], None], shell: Shell) -> int:
         shell.complain(error)
         return MISUSED if isinstance(error, (InvalidInput, WrongType)) else FAILED
     return 0
+
+
+def _reader_gone() -> int:
+    """Send what is still to be written nowhere, and return the exit code."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    return PIPE_CLOSED

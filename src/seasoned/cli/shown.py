@@ -21,6 +21,9 @@ from seasoned.transfer.importing import ImportReport
 EXCERPT: Final = 240
 """Characters of a text that a table shows."""
 
+LOCKED: Final = "(locked: its key is not here)"
+"""Stands for a text that cannot be read."""
+
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 REFUSALS: Final = 10
@@ -54,7 +57,7 @@ def hit_json(hit: Hit) -> JSON:
 
 def said(hit: Hit) -> str:
     """Return the text of a hit, or that it cannot be read."""
-    return "(locked: its key is not here)" if hit.locked else hit.text
+    return LOCKED if hit.locked else hit.text
 
 
 def why(hit: Hit) -> str:
@@ -219,6 +222,8 @@ def context_json(context: Context) -> JSON:
         "truncated": list(context.truncated),
         "recalled": list(context.recalled),
         "cache_points": list(context.cache_points),
+        "trace": context.trace,
+        "degraded": list(context.degraded),
     }
 
 
@@ -226,4 +231,5 @@ def context_notes(context: Context) -> list[str]:
     """Return what is not in a context as it was said, and what was recalled."""
     notes = [f"left out: {len(each.ids)} ({each.reason})" for each in context.left_out]
     notes += [f"cut: {name}" for name in context.truncated]
-    return notes + [f"recalled: {name}" for name in context.recalled]
+    notes += [f"recalled: {name}" for name in context.recalled]
+    return notes + [f"degraded: {reason}" for reason in context.degraded]

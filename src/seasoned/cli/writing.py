@@ -14,7 +14,7 @@ from seasoned.cli.progress import bar
 from seasoned.cli.shell import FAILED, NEGATIVE, Shell, heard
 from seasoned.cli.shown import receipt_json, receipt_table, report_json, report_notes, report_table, rows_table, say
 from seasoned.errors import BundleError, InvalidInput, StoreError
-from seasoned.keys import sealed_form
+from seasoned.keys import holds_sealed
 from seasoned.memory import Memory
 from seasoned.records import JSON
 from seasoned.results import Receipt
@@ -135,6 +135,11 @@ def forget(
 
     Whose memory is said by --scope. With --hard the receipt says what was erased from where.
     """
+    conditions = (id, session, before, older_than, source, kind)
+    if not everything and all(each is None for each in conditions):
+        raise InvalidInput(
+            "say what to forget: --id, --session, --before, --older-than, --source, --kind, or --everything"
+        )
     with shell.memory() as memory:
         receipt = memory.forget(
             [heard(each) for each in id] if id else None,
@@ -172,9 +177,19 @@ def export(shell: Shell, path: Target, removals: Removals = True) -> None:
     with shell.memory() as memory:
         done = memory.export(path, removals=removals)
     if shell.options.json:
-        shell.write_json({"file": str(path), "written": done.written, "tombstones": done.tombstones})
+        shell.write_json(
+            {
+                "file": str(path),
+                "written": done.written,
+                "tombstones": done.tombstones,
+                "degraded": list(done.degraded),
+            }
+        )
     else:
         say(shell.out, f"{done.written} records written to {path}")
+        say(shell.err, *(f"degraded: {reason}" for reason in done.degraded))
+    if any(not reason.startswith("export:") for reason in done.degraded):
+        raise typer.Exit(NEGATIVE)
 
 
 def copy(shell: Shell, source: From, target: To) -> None:
@@ -207,10 +222,9 @@ def copy(shell: Shell, source: From, target: To) -> None:
 
 
 def _is_sealed(shell: Shell, source: str) -> bool:
-    """Tell whether a memory is encrypted; what lies in the clear where keys name one would not be believed."""
+    """Tell whether any of a memory is sealed; what lies in the clear where keys name one would not be believed."""
     with Memory(heard(source), scope=shell.scope, embedder="hashing") as memory:
-        newest = memory.list(newest=True, subtree=True, k=1).hits
-        return any(hit.locked or sealed_form(hit.record.data) is not None for hit in newest)
+        return holds_sealed(memory.store, memory.scope)
 
 
 def sweep(shell: Shell, kind: Swept = None, keep_days: KeepDays = None, keep_last: KeepLast = None) -> None:

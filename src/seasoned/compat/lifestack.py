@@ -13,12 +13,12 @@ import weakref
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seasoned.closing import Closing
 from seasoned.embedders import EmbedderSpec, MiniLMEmbedder
 from seasoned.errors import EmbeddingError, MissingExtra, StoreError, WrongType
 from seasoned.experience import OutcomeFeedback, compute_human_feedback_reward
@@ -74,7 +74,7 @@ class HashEmbedder:
         return unit
 
 
-class LifeStackMemory:
+class LifeStackMemory(Closing):
     """Decisions, trajectories and human feedback in a folder of their own, or over any store.
 
     `path` is made if it is not there; one that cannot be used gives a private store in this process, a RuntimeWarning,
@@ -208,14 +208,6 @@ class LifeStackMemory:
     def close(self) -> None:
         """Close the store if it is this memory's own; closing twice is harmless."""
         self._finalizer()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _best_here() -> Embedder:

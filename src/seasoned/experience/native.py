@@ -50,7 +50,7 @@ class Experience:
         self._clock = clock
         self._ids = ids
         self.policy = policy or ExperiencePolicy()
-        self._ledger = Ledger(store, scope, self.policy)
+        self._ledger = Ledger(store, scope, clock, self.policy)
         self._ratings = Ratings(store, scope, searcher, clock, self._ledger)
         self._finder = Finder(store, scope, searcher, clock, self._ledger, self.policy)
 

@@ -50,7 +50,7 @@ class Ratings:
 
     def _sources(self, episode: str | None, decisions: Sequence[str], early: bool) -> tuple[Key, ...]:
         """Return what feedback is about: its decisions; or the episode's trajectories; or its decisions."""
-        place = "/".join(self._scope)
+        place = str(self._scope)
         missing = [name for name in decisions if name not in self._ledger.decisions.slots]
         if missing:
             raise NotFound(f"no decision {missing[0]!r} in {place}; nothing was stored")

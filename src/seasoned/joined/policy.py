@@ -14,7 +14,10 @@ _COUNTS: Final = ("examples_k", "recall_k")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPolicy:
-    """The shares of a context, each from 0 to 1; what a part leaves unused goes to the next one.
+    """The shares of a context, each from 0 to 1.
+
+    What the lessons leave goes to the playbook, and within `changing` each part leaves its rest to the next; what
+    `changing` leaves is nobody's, so that the window does not move with what is found.
 
     Raises:
         InvalidInput: a number out of its range.

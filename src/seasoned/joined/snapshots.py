@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from seasoned.context import LeftOut
@@ -79,8 +80,15 @@ def _record(sources: Sources, wanted: Wanted, key: Key, system: System) -> Recor
         at=now,
         data={"run": wanted.run, "parts": [_written(part) for part in system.parts]},
         sources=_sources(system),
-        until=now + wanted.policy.keep_traces,
+        until=min([now + wanted.policy.keep_traces, *_ends(sources, system)]),
     )
+
+
+def _ends(sources: Sources, system: System) -> list[datetime]:
+    """Return when what is shown ends: a snapshot lasts no longer than that."""
+    keys = tuple(dict.fromkeys(used.key for used in system.used))
+    hits = sources.store.find(Query(scope=sources.scope, keys=keys, k=len(keys))).hits if keys else ()
+    return [hit.record.until for hit in hits if hit.record.until is not None]
 
 
 def _sources(system: System) -> tuple[Key, ...]:

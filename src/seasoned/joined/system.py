@@ -22,9 +22,9 @@ from seasoned.context import (
     Used,
     block,
 )
-from seasoned.joined.pins import pinned_notes
 from seasoned.joined.said import Said
 from seasoned.joined.sources import Sources, Wanted
+from seasoned.pins import pinned_notes
 from seasoned.playbook.entries import ENTRY, Entry
 from seasoned.playbook.rendering import Line, read_lines
 from seasoned.playbook.rendering import block as playbook_block

@@ -1,6 +1,6 @@
 """Posting JSON to one HTTP endpoint, sync and async: connections, time limits, retries, and what may be shown of it.
 
-httpx2 carries the requests and stamina repeats them; both are imported here only, when a client is made.
+httpx2 carries the requests and tenacity repeats them; both are imported here only, when a client is made.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import os
+import random
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -23,12 +25,16 @@ from seasoned.records import finite
 
 if TYPE_CHECKING:
     import httpx2
+    import tenacity
 
 MAX_BODY: Final = 32 * 2**20
 """Largest answer that is read, in bytes."""
 
 FIRST_WAIT_S: Final = 0.5
 LONGEST_WAIT_S: Final = 8.0
+"""The waits before trying again double from the first to the longest, each with up to a second more by chance."""
+
+_LOG: Final = logging.getLogger("seasoned.models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +115,25 @@ class Endpoint:
         Raises:
             ExchangeError: no connection, no answer in time, one too large, or passing failures until the end.
         """
-        import stamina
+        import tenacity
 
-        caller = stamina.RetryingCaller(
-            attempts=self._settings.retries + 1, timeout=None, wait_initial=FIRST_WAIT_S, wait_max=LONGEST_WAIT_S
-        )
-        return caller(_again, self._once, post)
+        return tenacity.Retrying(**self._retrying())(self._once, post)
 
     async def apost(self, post: Post) -> Answer:
         """Do as `post`, on the running event loop."""
-        import stamina
+        import tenacity
 
-        caller = stamina.AsyncRetryingCaller(
-            attempts=self._settings.retries + 1, timeout=None, wait_initial=FIRST_WAIT_S, wait_max=LONGEST_WAIT_S
-        )
-        return await caller(_again, self._aonce, post)
+        return await tenacity.AsyncRetrying(**self._retrying())(self._aonce, post)
+
+    def _retrying(self) -> _Retrying:
+        attempts = self._settings.retries + 1
+        return {
+            "stop": lambda state: state.attempt_number >= attempts,
+            "wait": _wait_s,
+            "retry": lambda state: _again(state) is not False,
+            "before_sleep": lambda state: _log_retry(state, attempts),
+            "reraise": True,
+        }
 
     def close(self) -> None:
         """Close the connections of sync calls; every call from then on fails."""
@@ -185,8 +195,9 @@ class Endpoint:
             raise ExchangeError(f"{where}: {late}", label="timeout") from error
         except httpx2.HTTPError as error:
             passing = isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError))
-            name = type(error).__name__
-            raise ExchangeError(f"{where}: {name}: {error!s:.200}", label=name, again=passing) from error
+            refused = isinstance(error, httpx2.ConnectError) and _is_this_machine(self._base.host)
+            name, hint = type(error).__name__, "; is a server running there? give base_url= for another" * refused
+            raise ExchangeError(f"{where}: {name}: {error!s:.200}{hint}", label=name, again=passing) from error
 
     def _count_request(self) -> None:
         with self._lock:
@@ -246,6 +257,14 @@ class Endpoint:
         }
 
 
+class _Retrying(TypedDict):
+    stop: Callable[[tenacity.RetryCallState], bool]
+    wait: Callable[[tenacity.RetryCallState], float]
+    retry: Callable[[tenacity.RetryCallState], bool]
+    before_sleep: Callable[[tenacity.RetryCallState], None]
+    reraise: bool
+
+
 class _Options(TypedDict):
     verify: ssl.SSLContext
     headers: dict[str, str]
@@ -256,7 +275,7 @@ class _Options(TypedDict):
 def _require_libraries() -> None:
     try:
         import httpx2  # noqa: F401  # only: is it there
-        import stamina  # noqa: F401
+        import tenacity  # noqa: F401
     except ImportError as error:
         raise MissingExtra("openai", error.name or "httpx2") from error
 
@@ -282,5 +301,19 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _again(error: Exception) -> bool | float:
+def _again(state: tenacity.RetryCallState) -> bool | float:
+    error = state.outcome.exception() if state.outcome is not None else None
     return error.again if isinstance(error, ExchangeError) else False
+
+
+def _wait_s(state: tenacity.RetryCallState) -> float:
+    again = _again(state)
+    if isinstance(again, bool):
+        return min(FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1) + random.random(), LONGEST_WAIT_S)  # noqa: S311  # no secret
+    return again
+
+
+def _log_retry(state: tenacity.RetryCallState, attempts: int) -> None:
+    reason = state.outcome.exception() if state.outcome is not None else None
+    number, wait_s = state.attempt_number, state.upcoming_sleep
+    _LOG.info("attempt %d of %d failed (%s), the next in %.1f s", number, attempts, reason, wait_s)

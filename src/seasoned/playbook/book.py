@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import Final, Self
 
 from seasoned.asking import Flow, Model, arun, run
+from seasoned.closing import Closing
 from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import Conflict, InvalidInput, WrongType
 from seasoned.locations import open_store
+from seasoned.locked import with_keys
 from seasoned.playbook import layout, learning, plain, pruning, refining, transcribing
 from seasoned.playbook.applying import checked_delta
 from seasoned.playbook.contradictions import Contradiction, find
@@ -34,7 +35,7 @@ DEFAULT_SCOPE: Final = ("default",)
 """The scope where none is named."""
 
 
-class Playbook(Core):
+class Playbook(Core, Closing):
     """Advice that grows with every run: entries with stable ids, changed by deltas, each recorded and reversible.
 
     `location` is a file path, a URL, a store, or None to keep all in this process; `memory.playbook` is the one of a
@@ -64,6 +65,8 @@ class Playbook(Core):
         clock = clock or SystemClock()
         store = open_store(location, durability="full", clock=clock, analyser=ANALYSER)
         self._owns_store = store is not location
+        if self._owns_store and location is not None:
+            store = with_keys(store, None, checked, clock=clock, analyser=ANALYSER, owns=True)
         found = searcher or Searcher(store, space)
         super().__init__(store, checked, searcher=found, clock=clock, ids=ids, policy=policy)
         if given := list(entries):
@@ -300,14 +303,6 @@ class Playbook(Core):
         """Close the store if this playbook opened it; closing twice is harmless."""
         if self._owns_store:
             self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:

@@ -75,7 +75,7 @@ class Core:
         self.clock = clock or SystemClock()
         self.policy = policy or PlaybookPolicy()
         self._ids = ids
-        self._view = View(store, self.scope)
+        self._view = View(store, self.scope, self.clock)
 
     @property
     def number(self) -> int:

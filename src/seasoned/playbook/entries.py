@@ -44,8 +44,11 @@ class Mark(StrEnum):
     """What an entry did for a run that used it."""
 
     HELPFUL = "helpful"
+    """It helped: the run went better for it."""
     HARMFUL = "harmful"
+    """It did harm: the run went worse for it."""
     NEUTRAL = "neutral"
+    """It was used and made no difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

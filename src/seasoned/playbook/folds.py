@@ -11,7 +11,7 @@ from seasoned.forks import StartsAnew, watch
 from seasoned.playbook.core import Core
 from seasoned.playbook.entries import ENTRY
 from seasoned.playbook.likeness import folded
-from seasoned.ports import Store
+from seasoned.ports import Clock, Store
 from seasoned.query import Page, Query
 from seasoned.records import Hit, Scope
 
@@ -21,7 +21,8 @@ PAGE: Final = 2_000
 class Folds(StartsAnew):
     """The ids of the entries of one scope that are shown, by folded text; threads may share it."""
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: Scope, clock: Clock) -> None:
+        self._clock = clock
         self._follower = Follower(store, Query(scope=scope, kinds=(ENTRY,), k=PAGE))
         self.after_fork_in_child()
         watch(self)
@@ -40,7 +41,7 @@ class Folds(StartsAnew):
     def alike(self) -> list[set[str]]:
         """Return the ids of entries with the same folded text, two or more each; costs what changed since before."""
         with self._lock:
-            self._follower.follow(self._take, self._start_anew)
+            self._follower.follow(self._take, self._start_anew, self._clock.now())
             return [set(self._ids[text]) for text in sorted(self._several)]
 
     def _take(self, page: Page) -> None:
@@ -80,4 +81,4 @@ _KNOWN: Final[WeakKeyDictionary[Core, Folds]] = WeakKeyDictionary()
 def folds_of(core: Core) -> Folds:
     """Return the folded texts of a playbook, the same object each time."""
     known = _KNOWN.get(core)
-    return known if known is not None else _KNOWN.setdefault(core, Folds(core.store, core.scope))
+    return known if known is not None else _KNOWN.setdefault(core, Folds(core.store, core.scope, core.clock))

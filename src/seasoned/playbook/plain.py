@@ -18,7 +18,7 @@ _LOG: Final = logging.getLogger("seasoned.playbook")
 
 
 def written(entries: Iterable[Entry]) -> dict[str, JSON]:
-    """Return entries as plain JSON; the seed's `category` stands beside our `section`, so that it can be read there."""
+    """Return entries as plain JSON; agent-episodic-memory's `category` stands beside our `section`."""
     return {"entries": [{"category": entry.section, **to_json(entry)} for entry in entries]}
 
 

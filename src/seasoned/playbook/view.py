@@ -12,7 +12,7 @@ from seasoned.following import Follower
 from seasoned.forks import StartsAnew, watch
 from seasoned.playbook.entries import ENTRY, OTHERS, Entry, checked_content, checked_section, from_record, number_of
 from seasoned.playbook.journal import HEAD, NAME, PAGE, Head, Name, read_head, read_name
-from seasoned.ports import Store
+from seasoned.ports import Clock, Store
 from seasoned.query import Page, Query
 from seasoned.records import Hit, Key, Scope
 
@@ -35,10 +35,11 @@ def unversioned(entry: Entry) -> Entry:
 class View(StartsAnew):
     """The entries, ids and head of one scope; threads share it under `lock`, and write one after the other."""
 
-    def __init__(self, store: Store, scope: Scope) -> None:
+    def __init__(self, store: Store, scope: Scope, clock: Clock) -> None:
+        self._clock = clock
         self._ordered_store = store.can.ordered
         self._follower = Follower(store, Query(scope=scope, kinds=(ENTRY, NAME, HEAD), k=PAGE))
-        self.seq = self.floor = 0
+        self._seq = self.floor = 0
         self.after_fork_in_child()
         watch(self)
 
@@ -59,6 +60,11 @@ class View(StartsAnew):
         self.ids = 0
         self._first: dict[str, int] = {}
         self._ordered: list[str] | None = None
+
+    @property
+    def seq(self) -> int:
+        """A number that grows with every change of the entries, the end of one included."""
+        return self._seq + self._follower.moved
 
     @property
     def number(self) -> int:
@@ -90,17 +96,17 @@ class View(StartsAnew):
     def follow(self) -> None:
         """Read what changed since the last look; `lock` must be held."""
         before = self.entries
-        restarted = self._follower.follow(self._take, self._start_anew)
+        restarted = self._follower.follow(self._take, self._start_anew, self._clock.now())
         if not self._ordered_store:
-            self.seq += before != self.entries
+            self._seq += before != self.entries
         elif restarted:
-            self.seq = max(self.seq, self._follower.seq)
+            self._seq = max(self._seq, self._follower.seq)
 
     def _take(self, page: Page) -> None:
         for key in page.gone:
             self._drop(key)
             if key.kind == ENTRY:
-                self.seq = max(self.seq, page.seq)
+                self._seq = max(self._seq, page.seq)
         for hit in page.hits:
             self._take_one(hit)
 
@@ -126,7 +132,7 @@ class View(StartsAnew):
             self._ordered = None if new and hit.id in self.entries else self._ordered
             self.names[hit.id] = read_name(hit)
             return
-        self.seq = max(self.seq, hit.seq)
+        self._seq = max(self._seq, hit.seq)
         self._drop_entry(hit.id)
         entry = _readable(hit)
         if entry is None:

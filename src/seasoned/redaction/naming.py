@@ -49,9 +49,14 @@ def label(policy: RedactionPolicy, kind: str, value: str) -> str:
     return f"[{kind}]" if policy.key is None else _digest(policy.key, kind, value, None)
 
 
-def _digest(key: bytes, kind: str, value: str, scope: Scope | None) -> str:
+def identity(policy: RedactionPolicy, kind: str, value: str) -> str:
+    """Return what a value becomes in an id, a session or a scope part: so long that no two of many become one."""
+    return f"[{kind}]" if policy.key is None else _digest(policy.key, kind, value, None, size=12)
+
+
+def _digest(key: bytes, kind: str, value: str, scope: Scope | None, size: int = 4) -> str:
     text = "\0".join((kind, "" if scope is None else scope.encode(), _same(kind, value)))
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=4)
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=size)
     return f"[{kind}-{digest.hexdigest()}]"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from seasoned.ports import Change, Credit, Put, Remove, Vectors
 from seasoned.query import And, Compare, Filter, Not, Or, Query
 from seasoned.records import JSON, Key, Record, Scope
 from seasoned.redaction.finding import Finder, Found
-from seasoned.redaction.naming import Naming, label
+from seasoned.redaction.naming import Naming, identity, label
 from seasoned.redaction.nested import json_text, parsed_json, secret_field, string_ranges, texts_of
 from seasoned.redaction.policy import RedactionPolicy
 
@@ -94,6 +94,14 @@ class Redactor:
         name = self._identity(key.id, "an id")
         return key if name == key.id else replace(key, id=name)
 
+    def below(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return parts of a scope that a file names, such as its users, so that they say nothing personal.
+
+        Raises:
+            InvalidInput: a part holds such a value, and the policy has no key.
+        """
+        return tuple(self._identity(part, "a scope part") for part in parts)
+
     def change(self, change: Change) -> Change:
         """Return a change as it may be applied; vectors of a text that had to be redacted here are dropped."""
         if isinstance(change, (Credit, Remove)):
@@ -149,9 +157,12 @@ class Redactor:
     def _label(self, kind: str, value: str) -> str:
         return label(self.policy, kind, value)
 
+    def _named(self, kind: str, value: str) -> str:
+        return identity(self.policy, kind, value)
+
     def _identity(self, value: str, what: str) -> str:
         if self.policy.key is not None:
-            return self._rewritten(value, self._label)
+            return self._rewritten(value, self._named)
         if found := self._finder.find(value):
             raise InvalidInput(
                 f"{what} holds a value of the kind {found[0].kind!r}: choose another, or give the policy a key so that "

@@ -100,5 +100,5 @@ class StoredRuns:
             head = head_by_name(self._place.store, Ids(self._place.scope, run_name(run_id)))
             found = head.ids if head is not None else None
         if found is None:
-            raise NotFound(f"no run {run_id!r} in {'/'.join(self._place.scope)}" if run_id else "no run was opened yet")
+            raise NotFound(f"no run {run_id!r} in {self._place.scope}" if run_id else "no run was opened yet")
         return found

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from seasoned.errors import StoreError, WrongType
-from seasoned.forgetting import EXPORT
-from seasoned.locked import check_readable
+from seasoned.forgetting import EXPORT, LEDGER
+from seasoned.locked import check_clear, check_readable
 from seasoned.ports import Clock, Put, Store, new_id
 from seasoned.query import Compare, Not, Op, Query
 from seasoned.records import JSON, Key, Record, Scope
@@ -32,8 +32,9 @@ FORMAT: Final = "seasoned-bundle"
 VERSION: Final = 2
 """What is written; version 1, which had no tombstones, is read too."""
 
-_NOT_NOTED: Final = Not(Compare("kind", Op.EQ, EXPORT))
+_NOT_NOTED: Final = Not(Compare("kind", Op.IN, (EXPORT, LEDGER)))
 _ENDS: Final = ("", "-wal", "-shm", "-journal")
+_SQLITE: Final = b"SQLite format 3\0"
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
@@ -69,9 +70,7 @@ def export(
         StoreError: the file cannot be written.
         WrongType: `path` is no path.
     """
-    target = checked_path(path)
-    if is_store_file(store, target):
-        raise StoreError(f"{target} is the memory itself; export to another file")
+    target = _target(store, checked_path(path))
     head: dict[str, JSON] = {
         "format": FORMAT,
         "version": VERSION,
@@ -85,7 +84,7 @@ def export(
         raise StoreError(f"{target} cannot be written: {error.strerror}") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            gone = tombstones(store, scope) if removals else iter(())
+            gone = tombstones(store, scope, degraded) if removals else iter(())
             graves, number = _write(out.write, head, gone, records_of(store, scope, degraded))
             out.flush()
             os.fsync(out.fileno())
@@ -97,6 +96,26 @@ def export(
             os.unlink(name)
     noted = _note(store, scope, target, clock.now())
     return Transferred(read=number, written=number, tombstones=graves, degraded=(*degraded, *noted))
+
+
+def _target(store: Store, path: Path) -> Path:
+    """Return where a bundle is written: through a link, and over nothing but a file that is no database."""
+    try:
+        target = path.resolve()
+        if is_store_file(store, target):  # before it is opened: closing it again would drop the locks of this process
+            raise StoreError(f"{path} is the memory itself, or part of one; export to another file")
+        if target.exists() and not target.is_file():
+            raise StoreError(f"{path} cannot be written: it is no regular file, and a bundle would take its place")
+        if target.exists() and _begins_as_database(target):
+            raise StoreError(f"{path} is a memory or another database; export to another file")
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
+        raise StoreError(f"{path} cannot be written: {error}") from error
+    return target
+
+
+def _begins_as_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def _note(store: Store, scope: Scope, target: Path, now: datetime) -> list[str]:
@@ -145,6 +164,7 @@ def records_of(store: Store, scope: Scope, degraded: list[str]) -> Iterator[Reco
         degraded.extend(page.degraded)
         for hit in page.hits:
             check_readable([hit])
+            check_clear(store, hit.record)
             yield hit.record
         cursor = page.cursor
         if cursor is None:
@@ -190,4 +210,4 @@ def _same_file(one: str, other: str | os.PathLike[str]) -> bool:
     try:
         return os.path.samefile(one, other)
     except OSError:
-        return False
+        return os.path.realpath(one) == os.path.realpath(other)

@@ -10,12 +10,13 @@ from itertools import islice
 from typing import Final
 
 from seasoned.errors import InvalidInput, StoreError
-from seasoned.ports import Store
+from seasoned.ports import Clock, Store
 from seasoned.query import Query
 from seasoned.records import Record, Scope
 from seasoned.search import Searcher
 from seasoned.transfer.bundle import Progress, encoded, records_of
 from seasoned.transfer.putting import Putting
+from seasoned.transfer.tombstones import tombstones
 
 _BATCH: Final = 256
 
@@ -34,12 +35,14 @@ class Copied:
     degraded: tuple[str, ...] = ()
 
 
-def copy(source: Store, target: Store, scope: Scope, searcher: Searcher, progress: Progress | None = None) -> Copied:
+def copy(
+    source: Store, target: Store, scope: Scope, searcher: Searcher, clock: Clock, progress: Progress | None = None
+) -> Copied:
     """Write every record of the scope and those below it to another store, and compare both.
 
     What is there already stays, so a copy that broke off goes on where it was. Vectors are made anew by `searcher`,
-    which stands over the target. Not copied: what is past its time, what was removed, numbers of
-    versions, and who gave which credit.
+    which stands over the target. What was removed is told to the target, so that no import brings it
+    back. Not copied: what is past its time, numbers of versions, and who gave which credit.
 
     Raises:
         InvalidInput: source and target are one store.
@@ -49,13 +52,16 @@ def copy(source: Store, target: Store, scope: Scope, searcher: Searcher, progres
     if source is target:
         raise InvalidInput("a memory is copied to another store, not to itself")
     total = source.find(Query(scope=scope, subtree=True, count=True)).count or 0
-    putting, degraded = Putting(target, searcher), list[str]()
+    putting, degraded = Putting(target, searcher, clock.now(), restore=True), list[str]()
     records, done = records_of(source, scope, degraded), 0
     while batch := list(islice(records, _BATCH)):
         putting.put(batch)
         done += len(batch)
         if progress is not None:
             progress(done, max(total, done))
+    keys = tombstones(source, scope, degraded)
+    while gone := list(islice(keys, _BATCH)):
+        putting.note_gone(gone)
     if putting.refused:
         raise StoreError(
             f"the target has other records under the same ids, {len(putting.refused)} in all, such as "

@@ -29,7 +29,7 @@ from seasoned.transfer.importers import (
 )
 from seasoned.transfer.importers.databases import is_database
 from seasoned.transfer.putting import REMOVED
-from seasoned.transfer.tombstones import tombstones
+from seasoned.transfer.tombstones import Forgotten
 from seasoned.transfer.writing import MESSAGE, NOTE, Notebook, stored_key, write_messages, write_notes
 
 BATCH: Final = 256
@@ -161,7 +161,7 @@ def import_items(
         progress: called with the number of items read so far.
     """
     tally = _Tally()
-    here = iter(items) if restore else _without_removed(memory, items)
+    here = iter(items) if restore else _without_removed(memory, items, batch)
     while some := list(islice(here, batch)):
         tally.read += len(some)
         tally.refused += [str(item) for item in some if isinstance(item, Refused)]
@@ -175,22 +175,25 @@ def import_items(
     return tally.report()
 
 
-def _without_removed(memory: Notebook, items: Iterable[Item]) -> Iterator[Item]:
+def _without_removed(memory: Notebook, items: Iterable[Item], batch: int) -> Iterator[Item]:
     """Yield the items, those that were removed from the memory as skipped."""
-    removed = frozenset(tombstones(memory.store, memory.scope))
-    for item in items:
-        if removed and not isinstance(item, (Refused, Skipped)) and _removed(memory, item, removed):
-            yield Skipped(file="", place=_called(item), reason=REMOVED)
-        else:
-            yield item
+    forgotten, rest = Forgotten(memory.store), iter(items)
+    while some := list(islice(rest, batch)):
+        keys = [None if isinstance(item, (Refused, Skipped)) else _key(memory, item) for item in some]
+        gone = forgotten.of([key for key in keys if key is not None])
+        for item, key in zip(some, keys, strict=True):
+            if key in gone and not isinstance(item, (Refused, Skipped)):
+                yield Skipped(file="", place=_called(item), reason=REMOVED)
+            else:
+                yield item
 
 
-def _removed(memory: Notebook, item: Imported | Noted, removed: frozenset[Key]) -> bool:
+def _key(memory: Notebook, item: Imported | Noted) -> Key | None:
     kind = NOTE if isinstance(item, Noted) else MESSAGE
     try:
-        return stored_key(memory, Key(memory.scope.within(*item.below), kind, item.id)) in removed
+        return stored_key(memory, Key(memory.scope.within(*item.below), kind, item.id))
     except (InvalidInput, WrongType):  # it breaks a rule: writing it says which
-        return False
+        return None
 
 
 def is_bundle(path: str | os.PathLike[str]) -> bool:

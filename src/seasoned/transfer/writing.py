@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
-from seasoned.errors import Conflict, InvalidInput, WrongType
-from seasoned.notes import Notes
-from seasoned.ports import ABSENT, Put, Store
+from seasoned.errors import InvalidInput, WrongType
+from seasoned.notes import Note
+from seasoned.pins import set_pin
+from seasoned.ports import Clock, Store
 from seasoned.query import Query
-from seasoned.records import JSON, Hit, Key, Record, Scope
+from seasoned.records import JSON, Hit, Key, Scope, clean_text
 from seasoned.results import Added, Status
 from seasoned.search import Searcher
 from seasoned.transfer.importers.items import Imported, Noted
@@ -46,11 +47,11 @@ class Conversation(Protocol):
 
 
 class Notebook(Protocol):
-    """What messages and notes are written to: a memory, with the parts of it that write many notes at once."""
+    """What messages and notes are written to: a memory, with what says how a text is stored."""
 
     scope: Scope
-    _notes: Notes
     _searcher: Searcher
+    _clock: Clock
 
     @property
     def conversation(self) -> Conversation:
@@ -70,14 +71,19 @@ class Notebook(Protocol):
         """Return a record."""
         ...
 
-    def pin(self, id: str, kind: str | None = None) -> bool:  # noqa: A002 - as above
-        """Show a note in every context."""
+    def remember_all(self, notes: Sequence[Note | str]) -> list[Added]:
+        """Write notes in one write."""
         ...
 
 
 def write_messages(memory: Notebook, items: Iterable[Imported]) -> Iterator[tuple[Imported, Added]]:
-    """Write messages, session by session in the order of each, and yield what became of each."""
-    for below, mine in _grouped(items, lambda item: item.below):
+    """Write messages, session by session in the order of each, and yield what became of each.
+
+    Users and other parts of a scope are named by the redaction, where the memory has one; see `_placed`.
+    """
+    placed, refused = _placed(memory, items)
+    yield from refused
+    for below, mine in _grouped(placed, lambda item: item.below):
         target = memory.within(*below) if below else memory
         for _, said in _grouped(mine, lambda item: (item.session,)):
             for item, added in zip(said, _added(target.conversation, said), strict=True):
@@ -87,30 +93,61 @@ def write_messages(memory: Notebook, items: Iterable[Imported]) -> Iterator[tupl
 def write_notes(memory: Notebook, items: Sequence[Noted]) -> Iterator[tuple[Noted, Added]]:
     """Write notes into their scopes, all in one write with their vectors, and yield what became of each.
 
+    Those that are pinned follow, each by itself: named as pinned, then written, so that no import that is killed leaves
+    one that is not. What is there already is never pinned, since somebody may have let it go.
+
     Their origin is `import`: what another product's model made of a conversation is no person's word, and what its
     program wrote is none of ours. A context labels them as imported and not verified.
     """
-    drafts = [_drafted(memory, item) for item in items]
-    records = [draft for draft in drafts if isinstance(draft, Record)]
-    known = _known(memory.store, records)
-    fresh: dict[Key, Record] = {}
-    for record in records:
-        if record.key not in known:
-            fresh.setdefault(record.key, record)
-    written = _written(memory, list(fresh.values()))
-    for item, draft in zip(items, drafts, strict=True):
-        if isinstance(draft, Added):
-            yield item, draft
-        elif fresh.get(draft.key) is draft:
-            yield item, _pinned(memory, item, written[draft.key])
-        else:
-            there = known.get(draft.key) or fresh[draft.key]
-            yield item, _again(draft, there)
+    placed, refused = _placed(memory, items)
+    yield from refused
+    plain = [item for item in placed if not item.pinned]
+    for item, added in zip(plain, _noted(memory, plain) if plain else [], strict=True):
+        yield item, _unlike(_at(memory, item), item, added)
+    for item in placed:
+        if item.pinned:
+            yield item, _pinned(memory, item)
 
 
 def stored_key(memory: Notebook, key: Key) -> Key:
-    """Return a key as the memory stores it."""
-    return memory._searcher.key(key)
+    """Return a key as the memory stores it: in a scope at or below its own, whose parts below come from a file.
+
+    Raises:
+        InvalidInput: id or scope holds personal data that the redaction has no name for.
+    """
+    below = memory._searcher.below(key.scope[len(memory.scope) :])
+    return memory._searcher.key(Key(memory.scope.within(*below), key.kind, key.id))
+
+
+def _placed(memory: Notebook, items: Iterable[T]) -> tuple[list[T], list[tuple[T, Added]]]:
+    """Return the items in the scopes that they are stored in, and those that can be in none, without it, and why.
+
+    What stands in a file is not the operator's own choice: a user that is called by an e-mail address is named as an
+    id would be, or refused.
+    """
+    placed: list[T] = []
+    refused: list[tuple[T, Added]] = []
+    known: dict[tuple[str, ...], tuple[str, ...] | str] = {}
+    for item in items:
+        if item.below not in known:
+            known[item.below] = _below(memory, item.below)
+        below = known[item.below]
+        if isinstance(below, str):
+            refused.append((replace(item, below=()), _refused(below)))
+        else:
+            placed.append(item if below == item.below else replace(item, below=below))
+    return placed, refused
+
+
+def _below(memory: Notebook, parts: tuple[str, ...]) -> tuple[str, ...] | str:
+    try:
+        return memory._searcher.below(parts)
+    except InvalidInput as error:
+        return str(error)
+
+
+def _at(memory: Notebook, item: Noted) -> Notebook:
+    return memory.within(*item.below) if item.below else memory
 
 
 def _grouped(items: Iterable[T], of: Callable[[T], tuple[str, ...]]) -> list[tuple[tuple[str, ...], list[T]]]:
@@ -159,73 +196,59 @@ def _called(message: Mapping[str, JSON]) -> list[JSON]:
     return [*ids, message.get("tool_call_id")]
 
 
-def _drafted(memory: Notebook, item: Noted) -> Record | Added:
-    """Return the record of a note as it will be stored, or why it can be none."""
+def _noted(memory: Notebook, items: Sequence[Noted]) -> list[Added]:
+    """Write notes; where one breaks a rule, which stops them all, write each by itself."""
     try:
-        draft = memory._notes.draft(
-            item.text,
-            kind=NOTE,
-            id=item.id,
-            tags=item.tags,
-            data={**item.data, "origin": Origin.IMPORT.value},
-            sources=(),
-            at=item.at,
-            until=item.until,
-            worth=0.0,
+        return memory.remember_all(
+            [
+                Note(
+                    text=item.text,
+                    kind=NOTE,
+                    id=item.id,
+                    tags=item.tags,
+                    data=item.data,
+                    at=item.at,
+                    until=item.until,
+                    origin=Origin.IMPORT,
+                    below=item.below,
+                )
+                for item in items
+            ]
         )
-        key = Key(memory.scope.within(*item.below), NOTE, item.id)
-        return memory._searcher.stored(replace(draft, key=key) if item.below else draft)
+    except (InvalidInput, WrongType) as error:
+        if len(items) == 1:
+            return [_refused(str(error))]
+    return [added for item in items for added in _noted(memory, [item])]
+
+
+def _unlike(memory: Notebook, item: Noted, added: Added) -> Added:
+    """Refuse a duplicate that says something else."""
+    if added.status is not Status.DUPLICATE:
+        return added
+    known = memory.get(item.id, NOTE).text
+    return added if known == memory._searcher.clear(clean_text(item.text), memory.scope) else _refused(_OTHER_NOTE)
+
+
+def _pinned(memory: Notebook, item: Noted) -> Added:
+    """Write a pinned note; where as many are pinned as can be, it is found all the same, and that is said."""
+    try:
+        full = _named_as_pinned(_at(memory, item), item)
     except (InvalidInput, WrongType) as error:
         return _refused(str(error))
+    added = _unlike(_at(memory, item), item, _noted(memory, [item])[0])
+    return replace(added, reason=f"degraded: not pinned: {full}") if full and added.status is Status.WRITTEN else added
 
 
-def _known(store: Store, records: Sequence[Record]) -> dict[Key, Record]:
-    """Return what is stored under the keys of records."""
-    keys: dict[Scope, list[Key]] = {}
-    for record in records:
-        keys.setdefault(record.key.scope, []).append(record.key)
-    queries = (Query(scope=scope, keys=tuple(mine), k=len(mine)) for scope, mine in keys.items())
-    return {hit.record.key: hit.record for query in queries for hit in store.find(query).hits}
-
-
-def _written(memory: Notebook, records: Sequence[Record]) -> dict[Key, Added]:
-    """Write records that are new; where one breaks a rule, or another writer has it meanwhile, each by itself."""
-    if not records:
-        return {}
-    vectors, failed = memory._searcher.vectors([record.text for record in records])
-    changes = [Put(record, vector, ABSENT) for record, vector in zip(records, vectors, strict=True)]
-    reason = f"degraded: {failed}" if failed else None
+def _named_as_pinned(memory: Notebook, item: Noted) -> str:
+    """Name a note as pinned before it is there, which contexts pass over, and return why it cannot be."""
+    key = memory._searcher.key(Key(memory.scope, NOTE, item.id))
+    if memory.store.find(Query(scope=memory.scope, keys=(key,), k=1)).hits:
+        return ""
     try:
-        memory.store.apply(changes)
-    except (Conflict, InvalidInput):
-        return {change.record.key: _put(memory.store, change, reason) for change in changes}
-    return {record.key: Added(id=record.key.id, status=Status.WRITTEN, reason=reason) for record in records}
-
-
-def _put(store: Store, change: Put, reason: str | None) -> Added:
-    try:
-        store.apply([change])
-    except Conflict:
-        return Added(id=change.record.key.id, status=Status.DUPLICATE, reason="another writer has it meanwhile")
+        set_pin(memory.store, memory._clock, key, pinned=True)
     except InvalidInput as error:
-        return _refused(str(error))
-    return Added(id=change.record.key.id, status=Status.WRITTEN, reason=reason)
-
-
-def _again(draft: Record, known: Record) -> Added:
-    if known.text != draft.text:
-        return _refused(_OTHER_NOTE)
-    return Added(id=draft.key.id, status=Status.DUPLICATE, reason="a record with this id is there already")
-
-
-def _pinned(memory: Notebook, item: Noted, added: Added) -> Added:
-    """Pin what was written; where as many are pinned as can be, it is found all the same, and that is said."""
-    if item.pinned and added.status is Status.WRITTEN:
-        try:
-            memory.within(*item.below).pin(item.id, NOTE) if item.below else memory.pin(item.id, NOTE)
-        except InvalidInput as error:
-            return replace(added, reason=f"degraded: not pinned: {error}")
-    return added
+        return str(error)
+    return ""
 
 
 def _refused(reason: str) -> Added:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from seasoned import Memory
 from seasoned.errors import BundleError
 from seasoned.transfer.importers import Format, Noted, Refused, detect, read
-from seasoned.transfer.importers.databases import opened, tables_of
+from seasoned.transfer.importers.databases import copies, tables_of
 from seasoned.transfer.importing import import_file
 
 STORE = """CREATE TABLE store (prefix TEXT, key TEXT, value TEXT, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
@@ -184,6 +184,54 @@ def test_what_several_programs_keep_in_one_file_is_all_read(tmp_path, memory):
     assert (report.read, report.written, report.notes) == (2, 2, 1)
 
 
+def other(path: Path, table: str) -> None:
+    """Make a database of another program, with one table."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE TABLE {table}")
+
+
+def test_what_a_folder_has_beside_is_counted(tmp_path, memory):
+    """What is called like a database and is in no format that is known is left out, and it is said why."""
+    filled(tmp_path / "one.db", "k1").close()
+    other(tmp_path / "shop.db", "orders (id INTEGER)")
+    (tmp_path / "text.db").write_text("no database")
+    report = import_file(memory, tmp_path)
+    assert (report.read, report.written, report.refused) == (3, 1, ())
+    assert report.skipped == {
+        "not in a format that is known": 1,
+        "no SQLite database, or one that cannot be opened": 1,
+    }
+
+
+@pytest.mark.parametrize("at", [100, 4096])
+def test_a_damaged_database_of_a_folder_stops_all_of_it(tmp_path, memory, at):
+    """It is named, and nothing of the others is written, whatever is damaged: its schema or its rows."""
+    for name in ("a.db", "b.db"):
+        filled(tmp_path / name, *(f"{name}{number}" for number in range(300))).close()
+    whole = bytearray((tmp_path / "b.db").read_bytes())
+    whole[at : at + 100] = b"\xa5" * 100
+    (tmp_path / "b.db").write_bytes(whole)
+    with pytest.raises(BundleError, match=r"'b\.db' is damaged"):
+        import_file(memory, tmp_path)
+    assert memory.count(subtree=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("history (memory_id, old_memory, new_memory, event)", "does not say whose a memory is"),
+        ("points (id, point)", "pickled objects"),
+    ],
+)
+def test_a_database_that_is_refused_stops_the_folder_before_anything_is_written(tmp_path, memory, table, why):
+    """Also where the others have more than is written at once."""
+    filled(tmp_path / "a.db", *(f"k{number}" for number in range(300))).close()
+    other(tmp_path / "history.db", table)
+    with pytest.raises(BundleError, match=f"'history.db' cannot be imported: .*{why}"):
+        import_file(memory, tmp_path)
+    assert memory.count(subtree=True) == 0
+
+
 def test_a_folder_is_read_for_the_databases_in_it(tmp_path):
     """Whatever else lies there is left alone; a folder without any says what it was looked through for."""
     folder = tmp_path / "pálace"
@@ -258,9 +306,9 @@ def test_a_copy_leaves_nothing_behind(tmp_path):
     filled(path, "k1").close()
     places: list[Path] = []
     for failure in (None, KeyError()):
-        with suppress(KeyError), opened(path) as connection:
-            places.append(Path(connection.execute("PRAGMA database_list").fetchone()[2]).parent)
-            assert places[-1].is_dir()
+        with suppress(KeyError), copies([path, path]) as made:
+            places.append(made[path].parent)
+            assert list(places[-1].iterdir()) == [made[path]]
             if failure is not None:
                 raise failure
     assert [place.exists() for place in places] == [False, False]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import BundleError
-from seasoned.transfer.importers import Format, Imported, Refused, detect, read
+from seasoned.transfer.importers import Format, Imported, Refused, Skipped, detect, read
 
 HELLO = {"role": "user", "content": "hello"}
 
@@ -82,15 +82,34 @@ def test_deep_nesting_is_refused_and_not_a_crash(write):
 
 
 def test_an_archive_is_read_for_what_it_holds_whatever_its_members_are_called(write, tmp_path):
-    """Members of other kinds are passed over; conversations in several members are all read."""
+    """Conversations in several members are all read; of JSON that is none it is said that it was left out."""
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("user.json", '{"id": "u", "email": "a@example.org"}')
         archive.writestr("picture.png", b"\x89PNG")
+        archive.writestr("__MACOSX/._part-0.json", b"\x00\x05\x16\x07" + bytes(40))
+        archive.writestr("none.json", " ")
         archive.writestr("part-0.json", json.dumps([HELLO | {"session": "a"}]))
         archive.writestr("deep/part-1.jsonl", json.dumps(HELLO | {"session": "b"}) + "\n")
     assert detect(path) is Format.MESSAGES
-    assert sorted(item.session for item in read(path)) == ["a", "b"]
+    items = list(read(path))
+    assert sorted(item.session for item in items if isinstance(item, Imported)) == ["a", "b"]
+    assert [item for item in items if not isinstance(item, Imported)] == [
+        Skipped(file=f"export.zip: {name}", place="the whole file", reason="not in a format that is known")
+        for name in ("__MACOSX/._part-0.json", "none.json", "user.json")
+    ]
+
+
+@pytest.mark.parametrize("damaged", ['[{"role": "user", "cont', '{"user": ["a", ', '{"a": 1} {"b', "[1, 2"])
+def test_a_damaged_member_of_an_archive_stops_all_of_it(tmp_path, damaged):
+    """JSON that was cut short is not taken for something that is left out by rule."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.json", json.dumps([HELLO]))
+        archive.writestr("b.json", damaged)
+    for ask in (read, detect):
+        with pytest.raises(BundleError, match=r"'export.zip: b.json' cannot be imported: the JSON is damaged"):
+            ask(path)
 
 
 def test_archives_that_cannot_be_read_say_why(tmp_path):
@@ -105,13 +124,16 @@ def test_archives_that_cannot_be_read_say_why(tmp_path):
         read(path)
 
 
-def test_damage_inside_an_archive_is_found_before_anything_is_read(tmp_path):
-    """A member whose checksum is wrong is refused whole."""
+@pytest.mark.parametrize("lines", [False, True])
+def test_damage_inside_an_archive_is_found_before_anything_is_read(tmp_path, lines):
+    """A member whose checksum is wrong is refused whole, at its very end too, and all before it."""
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("c.json", json.dumps([HELLO] * 50))
+        archive.writestr("a.json", json.dumps([HELLO]))
+        many = [HELLO] * 50_000 + [HELLO | {"content": "the end"}]
+        archive.writestr("c.json", "\n".join(map(json.dumps, many)) if lines else json.dumps(many))
     content = path.read_bytes()
-    path.write_bytes(content.replace(b"hello", b"hellp", 1))
+    path.write_bytes(content.replace(b"the end", b"the And", 1))
     with pytest.raises(BundleError, match="CRC"):
         read(path)
 

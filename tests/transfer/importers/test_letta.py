@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned import Memory
+from seasoned.errors import BundleError
 from seasoned.transfer.importers import Format, Imported, Item, Noted, Refused, Skipped, detect, letta
 from seasoned.transfer.importers.items import Place
 from seasoned.transfer.importing import ImportReport, import_file, import_items
@@ -181,11 +182,35 @@ def test_several_agents_stay_apart(memory, write):
     assert (report.written, report.notes) == (7, 5)
     notes = {
         name: sorted(hit.record.text for hit in memory.within(name).list(kinds=("note",)).hits)
-        for name in ("Baker", "Baker-2", "Clerk")
+        for name in ("Baker", "Baker~2", "Clerk")
     }
-    assert notes == {"Baker": ["value 1", "value 2"], "Baker-2": ["value 1"], "Clerk": ["value 1"]}
+    assert notes == {"Baker": ["value 1", "value 2"], "Baker~2": ["value 1"], "Clerk": ["value 1"]}
     assert [hit.record.text for hit in memory.list(kinds=("note",)).hits] == ["value 3"]
     assert said(memory.within("Baker"), "Baker") == [("user", "to the baker")]
+
+
+@given(st.lists(st.sampled_from(["a", "a-2", "a~2", "a%7E2", "a~", "~", "2"]), min_size=2, max_size=6))
+def test_two_agents_never_share_a_scope(names):
+    """Whatever agents are called, each has its own, and one whose name is its alone keeps it in every export."""
+    value = agent()
+    value["agents"] = [{"name": name, "block_ids": ["b"], "messages": []} for name in names]
+    value["blocks"] = [{"id": "b", "label": "human", "value": "hers"}]
+    below = [item.below for item in items(value) if isinstance(item, Noted)]
+    assert len(below) == len(set(below)) == len(names)
+    assert all(((name,) in below) for name in names if "~" not in name and "%" not in name)
+
+
+def test_an_agent_file_that_was_written_as_a_json_text_is_read(memory, write):
+    """Some programs encode the text once more; one such layer is taken off, not two."""
+    once = json.dumps(agent(message("user", "Wo ist „Berta“?")))
+    path = write(json.dumps(once), "agent.af")
+    assert detect(path) is Format.LETTA
+    assert imported(memory, path).written == 1
+    assert said(memory, "Baker") == [("user", "Wo ist „Berta“?")]
+    with pytest.raises(BundleError, match="neither JSON nor JSON Lines"):
+        detect(write(json.dumps(json.dumps(once)), "twice.af"))
+    with pytest.raises(BundleError, match="cannot be imported"):
+        detect(write(json.dumps(once)[:-9], "cut.af"))
 
 
 def test_messages_of_a_conversation_stand_in_its_session():

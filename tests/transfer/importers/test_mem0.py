@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seasoned import Memory
 from seasoned.errors import BundleError
-from seasoned.transfer.importers import Format, Item, Noted, Skipped, detect, mem0
+from seasoned.transfer.importers import Format, Item, Noted, Skipped, detect, mem0, read
 from seasoned.transfer.importers.databases import tables_of
 from seasoned.transfer.importers.items import Place
 from seasoned.transfer.importing import ImportReport, import_file, import_items
@@ -140,14 +140,16 @@ def test_an_empty_page_imports_nothing(memory, write):
     [
         ({"user_id": "ines", "agent_id": "barista", "run_id": "r"}, ("ines",)),
         ({"user_id": 42}, ("42",)),
-        ({"user_id": None, "agent_id": "barista", "run_id": "r"}, ("agent", "barista")),
-        ({"user_id": "", "run_id": "r", "app_id": "a"}, ("run", "r")),
-        ({"user_id": None, "app_id": "a"}, ("app", "a")),
+        ({"user_id": None, "agent_id": "barista", "run_id": "r"}, ("~agent", "barista")),
+        ({"user_id": "", "run_id": "r", "app_id": "a"}, ("~run", "r")),
+        ({"user_id": None, "app_id": "a"}, ("~app", "a")),
         ({"user_id": None}, ()),
         ({"user_id": None, "metadata": {"user_id": "ines"}}, ("ines",)),
         ({"user_id": "ines", "metadata": {"user_id": "bob"}}, ("ines",)),
-        ({"user_id": None, "agent_id": "barista", "metadata": {"user_id": "bob"}}, ("agent", "barista")),
+        ({"user_id": None, "agent_id": "barista", "metadata": {"user_id": "bob"}}, ("~agent", "barista")),
         ({"user_id": "a/b:c|d"}, ("a/b:c|d",)),
+        ({"user_id": "~agent"}, ("%7Eagent",)),
+        ({"user_id": "%7Eagent"}, ("%257Eagent",)),
     ],
 )
 def test_the_first_owner_names_the_scope(owners, below):
@@ -157,12 +159,22 @@ def test_the_first_owner_names_the_scope(owners, below):
     assert note.below == below
 
 
+@given(st.text(min_size=1, max_size=8) | st.sampled_from(["agent", "~agent", "%7Eagent", "run", "~run", "app"]))
+def test_no_user_ever_sees_the_memories_of_an_agent(user):
+    """Whatever a user is called, no agent's, run's or app's scope is the user's, nor below it."""
+    apart = [next(iter(items(one(user_id=None, **{owner: "x"})))) for owner in ("agent_id", "run_id", "app_id")]
+    mine = next(iter(items(one(user_id=user))))
+    if isinstance(mine, Noted):
+        assert len(mine.below) == 1
+        assert all(isinstance(other, Noted) and other.below[0] != mine.below[0] for other in apart)
+
+
 def test_a_user_called_like_an_agent_sees_none_of_its_memories(memory, write):
-    """The scope of an agent's own memories has one more part than any user's."""
+    """Neither in the user's scope nor below it."""
     own = [one(id="m1", user_id="agent"), one(id="m2", user_id=None, agent_id="barista", memory="Opens at nine")]
     imported(memory, write(own))
-    assert [hit.id for hit in memory.within("agent").list().hits] == ["mem0/m1"]
-    assert [hit.id for hit in memory.within("agent", "barista").list().hits] == ["mem0/m2"]
+    assert [hit.id for hit in memory.within("agent").list(subtree=True).hits] == ["mem0/m1"]
+    assert [hit.id for hit in memory.within("~agent", "barista").list().hits] == ["mem0/m2"]
 
 
 def test_metadata_whose_name_is_taken_is_kept_aside():
@@ -293,7 +305,9 @@ def test_databases_of_mem0_say_what_to_export_instead(table, tmp_path):
             made.execute("CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)")
     assert mem0.holds(tables_of(path))
     with closing(sqlite3.connect(path)) as connection, pytest.raises(BundleError, match=r"get_all\(filters="):
-        mem0.rows(connection, PLACE)
+        mem0.check(connection)
+    with pytest.raises(BundleError, match=f"{path.name!r} cannot be imported"):
+        read(path)
 
 
 NAMES = [

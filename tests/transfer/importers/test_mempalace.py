@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -80,13 +81,42 @@ def test_a_drawer_in_parts_is_whole_again(memory):
     assert [hit.id for hit in found] == ["mempalace/drawer_bakery_recipes_3b4648d431f75d92b58fb18b"]
 
 
-def test_parts_of_which_one_is_missing_stand_for_themselves(memory, changed):
-    """Nothing of them is lost, and nothing pretends to be whole."""
+def test_parts_of_which_one_is_missing_are_refused(memory, changed):
+    """Nothing pretends to be whole, and it is said how many are there."""
     path = changed(CHROMA, "DELETE FROM embeddings WHERE embedding_id LIKE '%_chunk_000001';")
     report = imported(memory, path)
-    assert (report.read, report.written) == (10, 9)
-    parts = sorted(hit.id.rpartition("_")[2] for hit in memory.list().hits if "_chunk_" in hit.id)
-    assert parts == ["000000", "000002", "000003"]
+    assert (report.read, report.written, len(report.refused)) == (8, 6, 1)
+    assert "drawer drawer_bakery_recipes_3b4648d431f75d92b58fb18b: 3 of 4 parts are there" in report.refused[0]
+
+
+@pytest.mark.parametrize("there", [(0,), (1,), (0, 0), (0, None)])
+def test_a_drawer_that_is_whole_later_is_written_once(memory, there):
+    """Of two parts, by `chunk_total`, the first alone is no whole drawer, nor the second; both are, and only once."""
+    (refused,) = parted(*there)
+    assert isinstance(refused, Refused)
+    assert refused.place.endswith(", drawer D")
+    assert refused.reason == "1 of 2 parts are there"
+    import_items(memory, parted(*there))
+    report = import_items(memory, parted(1, 0))
+    assert (report.written, report.refused) == (1, ())
+    assert [(hit.id, hit.text) for hit in memory.list().hits] == [("mempalace/D", "part 0, part 1, ")]
+
+
+def test_more_parts_than_a_drawer_has_are_refused():
+    """Which of two with one number is the right one cannot be told."""
+    (refused,) = parted(0, 1, 1)
+    assert isinstance(refused, Refused)
+    assert refused.reason == "3 parts are there for 2 places"
+
+
+def parted(*indexes: int | None) -> list[Item]:
+    """The items of a palace with these parts of one drawer, which has two."""
+    rows = [
+        ("c", f"d{n}", f"part {i}, ", json.dumps({"parent_drawer_id": "D", "chunk_index": i, "chunk_total": 2}))
+        for n, i in enumerate(indexes)
+    ]
+    tables = "CREATE TABLE collections (id, name); CREATE TABLE documents (collection_id, id, document, metadata_json);"
+    return rows_of(tables, ("collections", [("c", "mempalace_drawers")]), ("documents", rows))
 
 
 def test_a_deleted_drawer_is_never_read():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned import Memory
 from seasoned.errors import EmbeddingError
+from seasoned.pins import pinned_notes
 from seasoned.redaction import RedactionPolicy
 from seasoned.testing import FakeClock
 from seasoned.transfer.importers import Imported, Noted, Refused, Skipped
 from seasoned.transfer.importing import import_items
+from seasoned.transfer.writing import write_notes
 from seasoned.trust import Origin, origin_of, trusted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -57,6 +61,49 @@ def test_a_pinned_note_stands_in_every_context(memory):
     assert "Unrelated." not in str(system["content"])
 
 
+def test_an_import_that_is_killed_leaves_no_pinned_note_unpinned():
+    """Whatever was written when it ended is pinned, and the next import writes and pins the rest."""
+    killed = True
+
+    def embed(texts):
+        if killed and any("third" in text for text in texts):
+            raise KeyboardInterrupt
+        return np.eye(4)[[0] * len(texts)]
+
+    items = [note(number, text=f"the {word}", pinned=True) for number, word in enumerate(("first", "second", "third"))]
+    with Memory(embedder=embed) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            import_items(memory, items)
+        assert [hit.text for hit in memory.list().hits] == shown(memory) == ["the first", "the second"]
+        killed = False
+        report = import_items(memory, items)
+        assert (report.written, report.duplicate) == (1, 2)
+        assert shown(memory) == ["the first", "the second", "the third"]
+
+
+def test_whoever_stops_reading_the_results_has_pinned_what_was_written(memory):
+    """A note and its pin are never apart, whatever happens between two results."""
+    found = write_notes(memory, [note(1, pinned=True), note(2, pinned=True), note(3)])
+    for _ in range(3):
+        next(found)
+        there = {hit.id for hit in memory.list().hits} - {"mem0/3"}
+        assert there == {hit.id for hit in pinned_notes(memory.store, memory.scope)}
+
+
+def test_a_note_that_was_let_go_is_not_pinned_again(memory):
+    """An import leaves alone what a person decided since the first."""
+    items = [note(1, "a", pinned=True), note(2, "a", pinned=True)]
+    import_items(memory, items)
+    memory.within("a").unpin("mem0/1")
+    assert import_items(memory, items).duplicate == 2
+    assert shown(memory.within("a")) == ["fact 2"]
+
+
+def shown(memory: Memory) -> list[str]:
+    """The texts of the pinned notes, in their order."""
+    return [hit.text for hit in pinned_notes(memory.store, memory.scope)]
+
+
 def test_a_note_that_cannot_be_pinned_is_written_all_the_same(memory):
     """At most a thousand are pinned; of the one above it is said that it is not."""
     report = import_items(memory, [note(number, pinned=True) for number in range(1001)])
@@ -98,6 +145,54 @@ def test_a_note_whose_id_holds_personal_data_costs_only_itself():
     with Memory(embedder="hashing", redaction=RedactionPolicy()) as memory:
         report = import_items(memory, items)
     assert (report.written, len(report.refused)) == (2, 1)
+
+
+KEY = b"0123456789abcdef"
+ANN = "ann@example.org"
+
+
+def test_a_user_who_is_called_by_personal_data_is_named_by_a_digest():
+    """With a key: of notes and of messages alike, at every import, and two users never become one."""
+    items = [note(1, ANN, "x"), message(1, ANN, "x"), note(2, "bob@example.org"), note(3, "ines", pinned=True)]
+    with Memory(embedder="hashing", redaction=RedactionPolicy(key=KEY)) as memory:
+        assert import_items(memory, items).written == 4
+        assert import_items(memory, items).duplicate == 4
+        scopes = [scope[1:] for scope in memory.scopes()]
+        assert "example.org" not in str(scopes)
+        assert ("ines",) in scopes
+        assert len({scope for scope in scopes if scope and scope != ("ines",)}) == 2
+        (named,) = (scope for scope in scopes if scope[1:] == ("x",))
+        assert re.fullmatch(r"\[email-[0-9a-f]+\]", named[0])
+        assert memory.within(*named).get("mem0/1").text == "fact 1"
+        assert memory.within(*named).conversation.messages("s") == [{"role": "user", "content": "words 1"}]
+
+
+def test_without_a_key_a_user_who_is_called_by_personal_data_is_refused():
+    """It costs those notes and messages alone, and the report does not repeat the address."""
+    items = [note(1, ANN), message(1, ANN), note(2, ANN, pinned=True), note(3, "ines")]
+    with Memory(embedder="hashing", redaction=RedactionPolicy()) as memory:
+        report = import_items(memory, items)
+        assert [scope[1:] for scope in memory.scopes()] == [("ines",)]
+    assert (report.written, len(report.refused)) == (1, 3)
+    assert all("a scope part holds a value of the kind 'email'" in reason for reason in report.refused)
+    assert ANN not in str(report)
+
+
+def test_what_was_removed_from_a_scope_that_was_renamed_stays_away():
+    """A tombstone stands in the scope as it is stored, and so it is looked for."""
+    with Memory(embedder="hashing", redaction=RedactionPolicy(key=KEY)) as memory:
+        import_items(memory, [note(1, ANN)])
+        (named,) = memory.scopes()
+        memory.within(*named[1:]).forget("mem0/1")
+        report = import_items(memory, [note(1, ANN)])
+    assert (report.written, sum(report.skipped.values())) == (0, 1)
+
+
+def test_a_scope_that_the_operator_chose_stays_as_it_is():
+    """What stands above comes from no file."""
+    with Memory(scope=(ANN,), embedder="hashing", redaction=RedactionPolicy(key=KEY)) as memory:
+        import_items(memory, [note(1, "ines"), note(2)])
+        assert sorted(memory.scopes()) == [(ANN,), (ANN, "ines")]
 
 
 def test_a_note_that_expires_here_is_found_no_more():

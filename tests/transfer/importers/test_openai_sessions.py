@@ -11,9 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from seasoned import Memory
-from seasoned.transfer.importers import Format, Imported, Refused, Skipped, detect, read
+from seasoned.transfer.importers import Format, Imported, Refused, Skipped, detect, openai_sessions, read
+from seasoned.transfer.importers.items import Place
 from seasoned.transfer.importing import import_file
 
 SQLiteSession = pytest.importorskip("agents.memory").SQLiteSession
@@ -129,13 +132,57 @@ def test_tables_of_any_name_are_found(path, memory):
     assert report.written == 2
     assert [(item.session, item.id) for item in messages(path)] == [
         ("same", "openai-sessions/same/#1"),
-        ("m2/same", "openai-sessions/m2/same/#1"),
+        ("~m2~same", "openai-sessions/m2/same/#1"),
     ]
     alone = path.with_name("alone.db")
     session = SQLiteSession("same", alone, sessions_table="s2", messages_table="m2")
     add(session, {"role": "user", "content": "alone"})
     session.close()
-    assert [item.session for item in messages(alone)] == ["same"]
+    assert [item.session for item in messages(alone)] == ["~m2~same"]
+
+
+def test_a_table_that_comes_later_changes_no_name(path, memory):
+    """What was imported of the first table is a duplicate when the file has a second."""
+    for tables in (
+        {"sessions_table": "s2", "messages_table": "m2"},
+        {},
+        {"sessions_table": "s3", "messages_table": "m3"},
+    ):
+        session = SQLiteSession("same", path, **tables)
+        add(session, {"role": "user", "content": f"in {tables}"})
+        session.close()
+        assert import_file(memory, path).written == 1
+    assert sorted(each.id for each in memory.conversation.sessions()) == ["same", "~m2~same", "~m3~same"]
+
+
+NAMES = st.sampled_from(["alice", "alt", "alice/alt", "alice~alt", "~m2~alice", "m2", "%7E", "~", "alice~"])
+
+
+@example([("agent_messages", "alice", "alt"), ("agent_messages", "alice/alt", None)])
+@example([("m2", "alice", None), ("agent_messages", "m2/alice", None), ("agent_messages", "m2", "alice")])
+@given(
+    st.lists(st.tuples(st.sampled_from(["agent_messages", "m2", "m2~alice"]), NAMES, st.none() | NAMES), unique=True)
+)
+@settings(max_examples=100, deadline=None)
+def test_two_conversations_never_share_a_session(said):
+    """Neither a branch and a session that is called like it, nor those of two tables; most keep their names."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.row_factory = sqlite3.Row
+        connection.execute("CREATE TABLE message_structure (session_id, message_id, branch_id)")
+        for number, (table, name, branch) in enumerate(said):
+            connection.execute(f'CREATE TABLE IF NOT EXISTS "{table}" (id, session_id, message_data, created_at)')
+            item = json.dumps({"role": "user", "content": str(number)})
+            connection.execute(f'INSERT INTO "{table}" VALUES (?, ?, ?, NULL)', (number, name, item))
+            if table == "agent_messages":
+                branch = branch or "main"
+                connection.execute("INSERT INTO message_structure VALUES (?, ?, ?)", (name, number, branch))
+        found = list(openai_sessions.rows(connection, Place(file="f", index=1, unit="row", session="")))
+    sessions = {int(str(item.message["content"])): item.session for item in found if isinstance(item, Imported)}
+    wanted = {(table, name, branch if table == "agent_messages" else None) for table, name, branch in said}
+    assert len(set(sessions.values())) == len(wanted)
+    for number, (table, name, branch) in enumerate(said):
+        if table == "agent_messages" and branch is None and "~" not in name and "%" not in name:
+            assert sessions[number] == name
 
 
 def test_pictures_and_files_are_parts_of_a_message(path):
@@ -252,7 +299,7 @@ def test_branches_are_sessions_of_their_own(path):
     for item in items:
         if isinstance(item, Imported):
             told.setdefault(item.session, []).append(item.message["content"])
-    assert told == {"s": ["one", "re one", "two", "re two", "three"], "s/other": ["other", "re other"]}
+    assert told == {"s": ["one", "re one", "two", "re two", "three"], "s~other": ["other", "re other"]}
     assert {item.reason for item in items if isinstance(item, Skipped)} <= {"on a branch that was deleted"}
 
 

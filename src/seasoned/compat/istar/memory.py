@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from seasoned.asking import Model
+from seasoned.closing import Closing
 from seasoned.locations import open_store
+from seasoned.locked import with_keys
 from seasoned.memory import DEFAULT_SCOPE
 from seasoned.ports import Store, SystemClock
 from seasoned.records import Scope
@@ -31,7 +31,7 @@ PROFILES: str = "profiles"
 """The folder of profiles where none is named."""
 
 
-class AgentMemory:
+class AgentMemory(Closing):
     """Four layers of memory for one agent: turns, atoms, episodes, and a profile at the end of a run.
 
     Rows stay in this process unless `store` says where they lie: a path, a URL or a store. `run_id` names the run, so
@@ -61,6 +61,8 @@ class AgentMemory:
     ) -> None:
         checked = Scope(scope)
         opened = open_store(store, durability="full", clock=SystemClock(), analyser=Analyser())
+        if opened is not store:
+            opened = with_keys(opened, None, checked, clock=SystemClock(), analyser=Analyser(), owns=True)
         self._opened = None if opened is store else opened
         try:
             self._runs = RunMemory(
@@ -119,14 +121,6 @@ class AgentMemory:
         """Close the store if this object opened it; closing twice is harmless."""
         if self._opened is not None:
             self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 __all__ = ["AgentMemory", "load_prior_run_notes"]

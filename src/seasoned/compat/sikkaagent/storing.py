@@ -6,9 +6,9 @@ import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
+from seasoned.closing import Closing
 from seasoned.compat.sikkaagent.records import ContextRecord, Found, MemoryRecord, kept_beside, record_of
 from seasoned.conversation import ConversationMemory
 from seasoned.conversation.adding import Draft, Writer, drafted
@@ -17,6 +17,7 @@ from seasoned.conversation.messages import session_name
 from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import WrongType
 from seasoned.locations import open_store
+from seasoned.locked import with_keys
 from seasoned.ports import Store, SystemClock, new_id
 from seasoned.records import JSON, Hit, Record, Scope
 from seasoned.results import Added
@@ -31,7 +32,7 @@ SESSION: Final = "default"
 """Which conversation it is, where nobody says."""
 
 
-class RecordStorage:
+class RecordStorage(Closing):
     """The records of one conversation, in memory, in a file, or in any engine.
 
     `location` is a path, a URL, a store, or None to keep all in this process. `scope` says whose it is and `session`
@@ -56,6 +57,8 @@ class RecordStorage:
         checked, self.session, space = Scope(scope), session_name(session), resolve(embedder)
         self._clock = SystemClock()
         store = open_store(location, durability="full", clock=self._clock, analyser=Analyser())
+        if store is not location:
+            store = with_keys(store, None, checked, clock=self._clock, analyser=Analyser(), owns=True)
         searcher = Searcher(store, space)
         self._writer = _RecordWriter(store, checked, searcher, new_id)
         self.conversation = ConversationMemory(store, checked, searcher=searcher, clock=self._clock, ids=new_id)
@@ -119,14 +122,6 @@ class RecordStorage:
         """Close the store if it is this storage's own; closing twice is harmless."""
         if self._finalizer is not None:
             self._finalizer()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from seasoned.integrations.langchain.framework import BaseStore, GetOp, Op, PutO
 from seasoned.integrations.langchain.plainbooks import EMBEDDER, layout_of, named, trimmed, written
 from seasoned.integrations.langchain.shelf import Shelf
 from seasoned.integrations.langgraph import SeasonedStore
+from seasoned.locked import bare
 from seasoned.memory import Memory
 from seasoned.playbook import Delta, Playbook
 from seasoned.ports import new_id
@@ -248,7 +249,7 @@ class Homes:
             return "in the state of the thread alone, as there is neither a memory nor a store"
         if tenant is None:
             return "in the state of the thread alone, as the runtime context names no tenant"
-        kind = type(found).__name__ if self._memory is None else type(self._memory.store).__name__
+        kind = type(found).__name__ if self._memory is None else type(bare(self._memory.store)).__name__
         return f"by tenant, in {'a memory' if self._memory is not None else 'the store'} ({kind})"
 
     def _book(self, store: object, tenant: tuple[str, ...], make: Callable[[], Playbook]) -> Playbook:

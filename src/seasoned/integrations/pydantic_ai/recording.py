@@ -82,7 +82,7 @@ class Recorder:
                 sources=[Key(memory.scope, "message", self.prompt)] if self.prompt else [],
             )
             if trace is not None:
-                memory.outcome(trace, reward, by=f"run {self._run}")
+                memory.outcome(trace, reward=reward, by=f"run {self._run}")
         except SeasonedError:
             _LOG.warning("the outcome of run %s was not stored", self._run, exc_info=True)
 

@@ -12,18 +12,28 @@ import binascii
 import json
 import os
 import stat
+import sys
+import tempfile
 import tomllib
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from seasoned.errors import InvalidInput, StoreBusy, StoreError
+from seasoned.errors import InvalidInput, StoreError
 from seasoned.records import Scope
 from seasoned.stores.encrypted.keys import KeyRing, checked_key, new_key
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 MODE: Final = 0o600
 """What a file of keys may allow: its owner to read and write it."""
 
+_CLOSED_IN_CHILDREN: Final = getattr(os, "O_CLOEXEC", 0)
 _HEAD: Final = (
     "# Keys of encrypted memories: keep this file apart from them, and a copy of it. Comments are not kept.\n"
 )
@@ -44,29 +54,47 @@ def read_keys(path: str | os.PathLike[str]) -> KeyRing:
 def add_key(path: str | os.PathLike[str], scope: Scope | tuple[str, ...] | str, name: str) -> None:
     """Add a new key to a file, made if it is not there; from its next reading on it is the current one of the scope.
 
+    Processes and threads that add at once wait for one another, at a file beside it (`.lock`), which stays.
+
     Raises:
         InvalidInput: the scope has a key of that name, or others can read the file.
-        StoreBusy: another process is adding one.
         StoreError: the file cannot be read or written.
     """
-    place, asked = Path(path), Scope(scope)
-    beside = place.with_name(f"{place.name}.new")
+    asked, place = Scope(scope), Path(path)
+    place = Path(os.path.realpath(place)) if place.is_symlink() else place
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
-    except FileExistsError:
-        raise StoreBusy(f"{beside} is there: another process is adding a key, or was stopped; then remove it") from None
+        with _locked(place):
+            _replace(place, _with_new(_read(place) if place.exists() else {}, asked, name))
     except OSError as error:
-        raise StoreError(f"{beside} cannot be written: {error.strerror}") from error
+        raise StoreError(f"{place} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _locked(place: Path) -> Iterator[None]:
+    """Hold the lock of a file of keys; the system lets go of it where this process ends."""
+    descriptor = os.open(place.with_name(f"{place.name}.lock"), os.O_RDWR | os.O_CREAT | _CLOSED_IN_CHILDREN, MODE)
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(place: Path, text: str) -> None:
+    """Put a whole new file in the place of the old one, through one of a name of its own."""
+    descriptor, beside = tempfile.mkstemp(prefix=f"{place.name}.", suffix=".new", dir=place.parent)  # mode 0600
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(_with_new(_read(place) if place.exists() else {}, asked, name))
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, place)
-    except OSError as error:
-        raise StoreError(f"{place} cannot be written: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    except OSError:
+        Path(beside).unlink(missing_ok=True)
+        raise
 
 
 def _with_new(named: _Named, scope: Scope, name: str) -> str:

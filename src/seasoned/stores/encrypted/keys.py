@@ -55,7 +55,11 @@ class KeyRing:
     def __init__(self, keys: Mapping[Scope | tuple[str, ...] | str, Mapping[str, bytes]]) -> None:
         self._lock = threading.Lock()
         self._keys: dict[Scope, dict[str, bytes | None]] = {}
+        if not isinstance(keys, Mapping):
+            raise WrongType(f"keys are a mapping from scopes to names and keys, not {type(keys).__name__}")
         for scope, named in keys.items():
+            if not isinstance(named, Mapping):
+                raise WrongType(f"{scope!r} has keys by name, such as {{'2026-01': key}}, not {type(named).__name__}")
             if not named:
                 raise InvalidInput(f"{scope!r} has no key; leave it out, or give it one")
             for name, key in named.items():
@@ -67,6 +71,8 @@ class KeyRing:
         Raises:
             InvalidInput: the scope has another key of that name.
         """
+        if not isinstance(name, str):
+            raise WrongType(f"the name of a key is a string, not {type(name).__name__}")
         checked_id(name, "the name of a key")
         with self._lock:
             ring = self._keys.setdefault(Scope(scope), {})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from seasoned.errors import StoreLocked
 from seasoned.keys import Keys
-from seasoned.locked import LockedHit
+from seasoned.locked import NOTHING, LockedHit
 from seasoned.ports import Store
 from seasoned.query import Order, Page, Query
 from seasoned.records import Hit, Key, Scope
@@ -115,12 +115,12 @@ class Reading:
         )
 
     def _changed(self, query: Query, now: int) -> Page:
-        """Answer a follower, whom nothing can be told of a scope without its key.
+        """Answer a follower, whom nothing but removals can be told of a scope without its key.
 
         Raises:
             StoreLocked: the key is not here, or opens nothing.
         """
-        if not self.scopes.sealed(query.scope):
+        if not self.scopes.sealed(query.scope) or query.where == NOTHING:
             return self.inner.find(query)
         self.scopes.check_open(query.scope)
         page = self.inner.find(replace(query, where=None, source=None, lacking=None))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seasoned.errors import StoreLocked
-from seasoned.keys import Keys
+from seasoned.keys import Keys, ends_of
 from seasoned.ports import Store
-from seasoned.query import Order, Query
+from seasoned.query import Query
 from seasoned.records import Record, Scope
 from seasoned.stores.documents.coding import Stored
 from seasoned.stores.encrypted.boxes import Box, box_of, boxed
@@ -17,8 +17,8 @@ from seasoned.stores.encrypted.keys import checked_key, mark_of
 class Scopes:
     """The scopes of one store.
 
-    A scope is sealed where `keys` names a key for it, or where its newest record is sealed although none is named: a
-    lost ring of keys shuts a scope, it does not open it to writes in the clear.
+    A scope is sealed where `keys` names a key for it, or where its newest or its oldest record is sealed although none
+    is named: a lost ring of keys shuts a scope, it does not open it to writes in the clear.
     """
 
     def __init__(self, inner: Store, keys: Keys) -> None:
@@ -41,8 +41,10 @@ class Scopes:
         if named is not None:
             return named
         if scope not in self._unnamed:
-            box = self._newest(scope)
-            self._unnamed[scope] = None if box is None else box.name
+            boxes = [box_of(hit.record) for hit in ends_of(self._inner, scope)]
+            if not boxes:
+                return None  # not for good: it may be sealed by whoever writes to it first
+            self._unnamed[scope] = next((box.name for box in boxes if box is not None), None)
         return self._unnamed[scope]
 
     def check_open(self, scope: Scope) -> None:
@@ -93,5 +95,5 @@ class Scopes:
             self._checked[scope] = mark
 
     def _newest(self, scope: Scope) -> Box | None:
-        hits = self._inner.find(Query(scope=scope, order=Order.NEWEST, k=1, expired=True)).hits
+        hits = ends_of(self._inner, scope)
         return box_of(hits[0].record) if hits else None

@@ -9,6 +9,7 @@ from typing import Final, Protocol, runtime_checkable
 from seasoned.errors import Conflict, InvalidInput, StoreBusy, StoreClosed, WrongType
 from seasoned.forks import watch
 from seasoned.keys import KeyForgotten, Keys, Progress, Rotated, Sealing, layers
+from seasoned.locked import bare
 from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, Remove, Store, SystemClock, Upkeep
 from seasoned.query import Page, Query
 from seasoned.records import JSON, Key, Scope, to_micros
@@ -59,7 +60,10 @@ class EncryptedStore:
         owns: bool = True,
     ) -> None:
         if not isinstance(keys, Keys):
-            raise WrongType(f"keys come from a KeyRing or an object with current, get and forget, not {keys!r:.80}")
+            raise WrongType(
+                f"keys come from a KeyRing or an object with current, get and forget, not {type(keys).__name__}"
+            )
+        inner = bare(inner)
         if any(isinstance(layer, Sealing) for layer in layers(inner)):
             raise InvalidInput("the store encrypts already; no record is sealed twice")
         if not inner.can.ordered:

@@ -58,7 +58,7 @@ class Unsealed:
         """Read what changed since the last call; False where the scope must be read anew."""
         self._since = self.seq
         for page in self._pages(self.seq):
-            if page.reload or page.seq < self.seq:
+            if (page.reload and self._since) or page.seq < self.seq:  # a first read holds nothing that was removed
                 return False
             self._take(page)
             self.seq = page.seq if page.cursor is None else int(page.cursor)

@@ -58,8 +58,10 @@ def _translate(error: sqlite3.Error, path: str) -> StoreError:
         return StoreFull(f"no space is left for {path}; the change was rolled back")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StoreReadOnly(f"{path} cannot be written: {error}")
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreCorrupt(f"{path} is damaged or not a seasoned store: {error}; restore a copy, or run doctor on it")
+    if code == sqlite3.SQLITE_NOTADB:
+        return StoreCorrupt(f"{path} is not a seasoned store: {error}")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return StoreCorrupt(f"{path} is damaged: {error}; restore a copy, or run doctor on it")
     if code == sqlite3.SQLITE_CANTOPEN:
         return StoreError(f"{path} cannot be opened: {error}; check that its folder exists and may be read")
     return StoreError(f"{path}: {error}")

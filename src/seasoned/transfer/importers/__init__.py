@@ -29,7 +29,7 @@ from seasoned.transfer.importers import (
     messages,
     openai_sessions,
 )
-from seasoned.transfer.importers.documents import Broken, Layout, layout, values
+from seasoned.transfer.importers.documents import Broken, Layout, begins, layout, values
 from seasoned.transfer.importers.fields import Json, is_object
 from seasoned.transfer.importers.files import Part, opened, parts
 from seasoned.transfer.importers.items import Imported, Item, Noted, Place, Progress, Refused, Skipped
@@ -79,12 +79,18 @@ _HOLDS: Final[dict[Format, Callable[[databases.Tables], bool]]] = {
 }
 _ROWS: Final[dict[Format, Callable[[Connection, Place], Iterator[Item]]]] = {
     Format.LANGGRAPH: langgraph.rows,
-    Format.MEM0: mem0.rows,
     Format.MEMPALACE: mempalace.rows,
     Format.OPENAI_SESSIONS: openai_sessions.rows,
 }
+_CHECKS: Final[dict[Format, Callable[[Connection], None]]] = {
+    Format.MEM0: mem0.check,
+    Format.MEMPALACE: mempalace.check,
+}
+"""What some formats refuse in a database of theirs; mem0's all of them, so it has no rows."""
+
 _TRIED: Final = 100
 _NAMED: Final = 8
+_PIECE: Final = 2**20
 
 
 def detect(path: str | PathLike[str]) -> Format:
@@ -95,7 +101,7 @@ def detect(path: str | PathLike[str]) -> Format:
     Raises:
         BundleError: it cannot be read, is damaged, or is in no format that is known; it says what was found.
     """
-    return _sources(Path(path), None)[0].format
+    return _sources(Path(path), None).known[0].format
 
 
 def read(
@@ -107,8 +113,9 @@ def read(
 ) -> Iterator[Item]:
     """Return an iterator over the messages and notes of a file, and over what was refused or left out of it.
 
-    A file that is one JSON text, or a database, is checked to its end before anything is yielded; in JSON Lines a
-    broken line is `Refused` and the rest goes on. Lists, lines and rows are read one value at a time.
+    A file that is one JSON text, or a database, is checked to its end before anything is yielded, and so is each of an
+    archive or folder; in JSON Lines a broken line is `Refused` and the rest goes on. What lies beside in a format that
+    is not known is `Skipped`. Lists, lines and rows are read one value at a time.
 
     Args:
         path: a file in one of the known formats, a zip archive of such, or a folder with databases of such.
@@ -120,7 +127,7 @@ def read(
         BundleError: it cannot be read, is damaged, or is in no format that is known; nothing was yielded.
     """
     sources = _sources(Path(path), None if format is None else Format(format))
-    for source in sources:
+    for source in sources.known:
         _check(source)
     return _items(sources, session, progress)
 
@@ -134,29 +141,45 @@ class _Source:
     layout: Layout | None
 
 
-def _sources(path: Path, wanted: Format | None) -> list[_Source]:
-    found: list[_Source] = []
-    reasons: list[BundleError] = []
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The parts whose format is known, and what is said of the others."""
+
+    known: list[_Source]
+    left: list[Skipped]
+
+
+def _sources(path: Path, wanted: Format | None) -> _Sources:
+    """Return what is read of a path; what is damaged stops it, what is in no known format is left out."""
+    known: list[_Source] = []
+    left: list[Skipped] = []
+    reasons: list[str] = []
     for part in parts(path):
-        try:
-            found += _in_database(part, wanted) if part.database else [_source(part, wanted)]
-        except BundleError as error:
-            reasons.append(error)
-    if not found:
-        raise reasons[0] if len(reasons) == 1 else BundleError("; ".join(map(str, reasons)))
-    return found
+        found = part.left or (_in_database(part, wanted) if part.database else _in_text(part, wanted))
+        if isinstance(found, str):
+            reasons.append(f"{part.name!r} cannot be imported: {found}")
+            left.append(Skipped(file=part.name, place="the whole file", reason=part.left or f"not in {_in(wanted)}"))
+        else:
+            known += found
+    if not known:
+        raise BundleError(f"{'; '.join(reasons)}; known are {KNOWN}")
+    return _Sources(known, left)
 
 
-def _in_database(part: Part, wanted: Format | None) -> list[_Source]:
-    """Return a source for each format whose tables a database has, since several may share one."""
+def _in(wanted: Format | None) -> str:
+    return f"the format {wanted.value!r}" if wanted else "a format that is known"
+
+
+def _in_database(part: Part, wanted: Format | None) -> list[_Source] | str:
+    """Return a source for each format whose tables a database has, since several may share one, or why there is none.
+
+    Raises:
+        BundleError: it is damaged or cannot be read.
+    """
     tables = databases.tables_of(part.path)
     found = [format_ for format_, holds in _HOLDS.items() if wanted in (None, format_) and holds(tables)]
     if not found:
-        what = f"the format {wanted.value!r}" if wanted else "a format that is known"
-        raise BundleError(
-            f"{part.name!r} cannot be imported: it is a database with {_listed(tables)}, not in {what}; "
-            f"known are {KNOWN}"
-        )
+        return f"it is a database with {_listed(tables)}, not in {_in(wanted)}"
     return [_Source(part, format_, None) for format_ in found]
 
 
@@ -166,19 +189,26 @@ def _listed(tables: databases.Tables) -> str:
     return f"the tables {', '.join(names[:_NAMED])}{more}" if names else "no table"
 
 
-def _source(part: Part, wanted: Format | None) -> _Source:
+def _in_text(part: Part, wanted: Format | None) -> list[_Source] | str:
+    """Return the source that a text is, or why it is none.
+
+    Raises:
+        BundleError: it is damaged or cannot be read.
+    """
     try:
         with opened(part) as file:
             how = layout(file.text)
+            if how is None:
+                return begins(file.text)
         with opened(part) as file:
-            format_ = _told(file.text, how, wanted)
+            found = _told(file.text, how, wanted)
     except BundleError as error:
         raise BundleError(f"{part.name!r} cannot be imported: {error}; known are {KNOWN}") from error
-    return _Source(part, format_, how)
+    return [_Source(part, found, how)] if isinstance(found, Format) else found
 
 
-def _told(text: TextIO, how: Layout, wanted: Format | None) -> Format:
-    """Return the format that the first values have, or the wanted one where it is given."""
+def _told(text: TextIO, how: Layout, wanted: Format | None) -> Format | str:
+    """Return the format that the first values have, or the wanted one where it is given; else what was found."""
     seen = ""
     for _, value in islice(_unwrapped(text, how), _TRIED):
         if wanted is not None:
@@ -187,7 +217,7 @@ def _told(text: TextIO, how: Layout, wanted: Format | None) -> Format:
             if fits(value):
                 return format_
         seen = seen or _described(value)
-    raise BundleError(f"no conversation was found; the first {how.value} is {seen}" if seen else "it is an empty list")
+    return f"no conversation was found; the first {how.value} is {seen}" if seen else "it is an empty list"
 
 
 def _described(value: object) -> str:
@@ -210,28 +240,36 @@ def _unwrapped(text: TextIO, how: Layout) -> Iterator[tuple[int, object]]:
 
 
 def _check(source: _Source) -> None:
+    """Check one part to its end; lines, which stand each by itself, only for damage of their archive."""
     try:
         if source.layout is None:
-            databases.check(source.part.path)
-        elif source.layout is not Layout.LINES:
-            with opened(source.part) as file:
+            databases.check(source.part.path, _CHECKS.get(source.format))
+            return
+        with opened(source.part) as file:
+            if source.layout is not Layout.LINES:
                 for _ in values(file.text, source.layout):
+                    pass
+            elif source.part.member is not None:
+                while file.raw.read(_PIECE):
                     pass
     except BundleError as error:
         raise BundleError(f"{source.part.name!r} cannot be imported: {error}") from error
 
 
-def _items(sources: list[_Source], session: str | None, progress: Progress | None) -> Iterator[Item]:
-    done, total = 0, sum(source.part.size for source in sources)
+def _items(sources: _Sources, session: str | None, progress: Progress | None) -> Iterator[Item]:
+    """Yield the items of all parts; databases are copied before the first, so that none of them fails after it."""
+    done, total = 0, sum(source.part.size for source in sources.known)
     report = progress or (lambda _done, _total: None)
-    for source in sources:
-        name = session or source.part.stem
-        if source.layout is None:
-            yield from _rows(source, name)
-        else:
-            yield from _values(source, source.layout, name, partial(_report, report, done, total))
-        done += source.part.size
-        report(done, total)
+    with databases.copies(source.part.path for source in sources.known if source.layout is None) as copies:
+        yield from sources.left
+        for source in sources.known:
+            name = session or source.part.stem
+            if source.layout is None:
+                yield from _rows(source, copies[source.part.path], name)
+            else:
+                yield from _values(source, source.layout, name, partial(_report, report, done, total))
+            done += source.part.size
+            report(done, total)
     report(total, total)
 
 
@@ -239,8 +277,8 @@ def _report(report: Progress, done: int, total: int, read: int) -> None:
     report(min(done + read, total), total)
 
 
-def _rows(source: _Source, session: str) -> Iterator[Item]:
-    with databases.opened(source.part.path) as connection:
+def _rows(source: _Source, copy: Path, session: str) -> Iterator[Item]:
+    with databases.opened(copy, source.part.path) as connection:
         yield from _ROWS[source.format](connection, Place(file=source.part.name, index=1, unit="row", session=session))
 
 

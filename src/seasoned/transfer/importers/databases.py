@@ -9,8 +9,8 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -60,34 +60,53 @@ def tables_in(connection: sqlite3.Connection) -> Tables:
     return {name: _columns(connection, name) for name in names if not name.startswith("sqlite_")}
 
 
-def check(path: Path) -> None:
+def check(path: Path, more: Callable[[sqlite3.Connection], None] | None = None) -> None:
     """Check that a database is whole; only its full-text indexes may be damaged, which nothing is read from.
+
+    `more` is what its format checks.
 
     Raises:
         BundleError: it is damaged, cut short, or cannot be read.
     """
     with _translated(path), _in_place(path) as connection:
         found = [str(what) for (what,) in connection.execute("PRAGMA quick_check")]
-    wrong = [what for what in found if what != "ok" and _INDEX_ONLY not in what]
-    if wrong:
-        raise BundleError(f"the database {path.name!r} is damaged or cut short: {' '.join(wrong[0].split()):.200}")
+        wrong = [what for what in found if what != "ok" and _INDEX_ONLY not in what]
+        if wrong:
+            raise BundleError(f"the database {path.name!r} is damaged or cut short: {' '.join(wrong[0].split()):.200}")
+        if more is not None:
+            more(connection)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a copy of a database as it stands now, whatever is written to it meanwhile.
+def copies(paths: Iterable[Path]) -> Iterator[Mapping[Path, Path]]:
+    """Copy databases as they stand now, and give the copies by what they are of; they are gone at the end.
+
+    Raises:
+        BundleError: one is damaged, cannot be read, or is being written to all the time.
+    """
+    made: dict[Path, Path] = {}
+    with ExitStack() as stack:
+        folder = ""
+        for path in dict.fromkeys(paths):
+            with _translated(path):
+                folder = folder or stack.enter_context(_folder())
+                made[path] = Path(folder) / f"copy-{len(made)}.db"
+                _copy(path, made[path])
+        yield made
+
+
+@contextmanager
+def opened(copy: Path, path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the copy of a database, which is called by its own path in errors.
 
     Rows are `sqlite3.Row`. Bytes of a text that are not UTF-8 come as U+FFFD.
 
     Raises:
         BundleError: it is damaged or cannot be read.
     """
-    with _translated(path), tempfile.TemporaryDirectory(prefix="seasoned-", ignore_cleanup_errors=True) as folder:
-        copy = Path(folder) / "copy.db"
-        _copy(path, copy)
-        with closing(_connected(copy, "mode=ro&immutable=1")) as connection:
-            connection.row_factory = sqlite3.Row
-            yield connection
+    with _translated(path), closing(_connected(copy, "mode=ro&immutable=1")) as connection:
+        connection.row_factory = sqlite3.Row
+        yield connection
 
 
 def quoted(name: str) -> str:
@@ -139,13 +158,17 @@ def _in_place(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(_connected(path, "mode=ro")) as connection:
             yield connection
     else:
-        with tempfile.TemporaryDirectory(prefix="seasoned-", ignore_cleanup_errors=True) as folder:
+        with _folder() as folder:
             copy = Path(folder) / "left.db"
             for end in ("", *_LOGS):
                 if state.get(end):
                     shutil.copyfile(_beside(path, end), _beside(copy, end))
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
                 yield connection
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="seasoned-", ignore_cleanup_errors=True)
 
 
 def _is_left_behind(path: Path, state: Mapping[str, tuple[int, int]]) -> bool:

@@ -41,11 +41,13 @@ class Broken:
     reason: str
 
 
-def layout(text: TextIO) -> Layout:
+def layout(text: TextIO) -> Layout | None:
     """Tell how the values lie, from the beginning of a text, which is read from its start.
 
+    None stands for what is neither JSON nor JSON Lines, so that what is no JSON is not taken for damaged JSON.
+
     Raises:
-        BundleError: it is neither JSON nor JSON Lines.
+        BundleError: it is JSON that is damaged or cut short.
     """
     line = _first_line(text)
     start = line[:1]
@@ -58,7 +60,18 @@ def layout(text: TextIO) -> Layout:
         return Layout.LINES if more else (Layout.LIST if start == "[" else Layout.ONE)
     if start == "[":
         return Layout.LIST
+    if start == '"' and _is_quoted(text):
+        return Layout.ONE
     return _one_or_lines(text) if start == "{" else _lines_or_nothing(text)
+
+
+def begins(text: TextIO) -> str:
+    """Say of a text without a layout how it begins."""
+    text.seek(0)
+    start = text.read(40)
+    if not _first_line(text):
+        return "the file holds nothing but blank lines"
+    return f"it is neither JSON nor JSON Lines; it begins with {start!a}"
 
 
 def values(text: TextIO, how: Layout) -> Iterator[tuple[int, object]]:
@@ -72,7 +85,7 @@ def values(text: TextIO, how: Layout) -> Iterator[tuple[int, object]]:
         return
     scanner = _Scanner(text)
     if how is Layout.ONE:
-        yield 1, scanner.value()
+        yield 1, _unquoted(scanner.value())
     else:
         yield from scanner.items()
     scanner.finish()
@@ -83,7 +96,7 @@ def _first_line(text: TextIO) -> str:
     while line := text.readline(_HEAD_LINE):
         if line.strip():
             return line.lstrip()
-    raise BundleError("the file holds nothing but blank lines")
+    return ""
 
 
 def _is_json(line: str) -> bool:
@@ -92,6 +105,29 @@ def _is_json(line: str) -> bool:
     except _BROKEN:
         return False
     return True
+
+
+def _is_quoted(text: TextIO) -> bool:
+    """Tell whether a text is one JSON string whose content is a JSON object."""
+    text.seek(0)
+    scanner = _Scanner(text)
+    try:
+        value = scanner.value()
+        scanner.finish()
+    except BundleError:
+        return False
+    return isinstance(_unquoted(value), dict)
+
+
+def _unquoted(value: object) -> object:
+    """Return the object that a JSON string holds, as some programs write JSON twice; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        inner: object = json.loads(value)
+    except _BROKEN:
+        return value
+    return inner if isinstance(inner, dict) else value
 
 
 def _one_or_lines(text: TextIO) -> Layout:
@@ -104,22 +140,19 @@ def _one_or_lines(text: TextIO) -> Layout:
     except BundleError as damaged:
         if scanner.cut:
             raise
-        try:
-            return _lines_or_nothing(text)
-        except BundleError:
-            raise damaged from None
+        if how := _lines_or_nothing(text):
+            return how
+        raise damaged
     return Layout.ONE
 
 
-def _lines_or_nothing(text: TextIO) -> Layout:
-    text.seek(0)
-    start = text.read(40)
+def _lines_or_nothing(text: TextIO) -> Layout | None:
     text.seek(0)
     for _ in range(_LINES_TRIED):
         line = text.readline(_HEAD_LINE)
         if line.lstrip()[:1] in ("{", "[") and _is_json(line):
             return Layout.LINES
-    raise BundleError(f"it is neither JSON nor JSON Lines; it begins with {start!a}")
+    return None
 
 
 def _lines(text: TextIO) -> Iterator[tuple[int, object]]:

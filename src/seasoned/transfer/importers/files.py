@@ -1,6 +1,6 @@
 """What a path holds: a text, the JSON members of a zip archive, a SQLite database, or a folder with such databases.
 
-Texts are read in whatever Unicode encoding.
+Texts are read in whatever Unicode encoding. What a folder or archive holds beside, by its name, is passed over.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ _SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One text, which is a file or a member of an archive, or one database. `size` is in bytes, unpacked."""
+    """One text, which is a file or a member of an archive, or one database. `size` is in bytes, unpacked.
+
+    `left` says why a file that is called like a database is left out, "" where it is not.
+    """
 
     path: Path
     member: str | None
     size: int
     database: bool = False
+    left: str = ""
 
     @property
     def name(self) -> str:
@@ -82,13 +86,19 @@ def parts(path: Path) -> list[Part]:
 
 
 def _databases(folder: Path) -> list[Part]:
-    """Return the databases in a folder; what else it holds is left alone."""
+    """Return what is called like a database in a folder; what else it holds is left alone."""
     files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in databases.SUFFIXES and path.is_file()]
-    found = [path for path in files if databases.is_database(path)]
-    if not found:
+    found = [_database(path) for path in files]
+    if all(part.left for part in found):
         wanted = ", ".join(databases.SUFFIXES)
         raise BundleError(f"cannot read {str(folder)!r}: it is a folder that holds no SQLite database ({wanted})")
-    return [Part(path=path, member=None, size=path.stat().st_size, database=True) for path in found]
+    return found
+
+
+def _database(path: Path) -> Part:
+    if databases.is_database(path):
+        return Part(path=path, member=None, size=path.stat().st_size, database=True)
+    return Part(path=path, member=None, size=0, left="no SQLite database, or one that cannot be opened")
 
 
 def _readable(name: str) -> str:

@@ -212,6 +212,15 @@ def named(kind: str, source: Sequence[str | int]) -> str:
     return f"{kind}/~{hashlib.blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 
 
+def parted(*parts: str) -> str:
+    """Join parts into one name of a session or scope, `alice~alt`; a single part is its own name.
+
+    A `~` or `%` within a part is written `%7E` or `%25`, so no name that another program gave reads like one that is
+    made here, and two lists of parts never give one name.
+    """
+    return "~".join(part.replace("%", "%25").replace("~", "%7E") for part in parts)
+
+
 def _scope_parts(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(checked_id(part, "a scope part", InvalidScope) for part in parts)
 

@@ -1,8 +1,9 @@
 """Letta's agent files (`.af`), of both kinds: one agent with its `core_memory`, and `agents` with shared `blocks`.
 
 Blocks become pinned notes, since Letta shows them always; messages become a conversation in the session that is called
-by the agent's name. One agent goes into the scope that is imported into, several each into one below it, by name. The
-agent's archival memory is in no agent file; a list of passages as the server's API returns it is read, too.
+by the agent's name. One agent goes into the scope that is imported into, several each into one below it, by name, the
+second of one name into `name~2`. The agent's archival memory is in no agent file; a list of passages as the server's
+API returns it is read, too.
 
 An agent of the MemGPT kind speaks by calling `send_message`: what it sends is what the assistant said. The receipt of
 the call and the agent's thoughts, which only it can see, are left out, as are heartbeats, logins, system prompts, and
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from seasoned.transfer.importers.fields import Json, first, is_object, objects, text
-from seasoned.transfer.importers.items import Draft, Item, NoteDraft, Place, finished, finished_note, time_of
+from seasoned.transfer.importers.items import Draft, Item, NoteDraft, Place, finished, finished_note, parted, time_of
 from seasoned.transfer.importers.letta_messages import Left, Said, converted, paired
 
 KIND: Final = "letta"
@@ -96,7 +97,7 @@ def _several(value: Json, agents: list[object], place: Place) -> Iterator[Item]:
         shown.update(ids)
         name = text(agent, "name", "id") or f"agent-{number}"
         seen[name] += 1
-        called = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        called = parted(name) if seen[name] == 1 else parted(name, str(seen[name]))
         mine = _Agent(
             value=agent | {"name": called},
             blocks=[blocks[name] for name in ids if name in blocks] + list(objects(agent.get("memory_blocks"))),

@@ -1,7 +1,8 @@
 """Memories of mem0: what `get_all` and `search` return, the platform's pages and exports, and OpenMemory's backup.
 
 A memory becomes a note in the scope of its owner below the one that is imported into: its user's (`("ines",)`), else
-its agent's, run's or app's (`("agent", "barista")`), which no user's scope can be. All the ids stand in `data` too, as
+its agent's, run's or app's (`("~agent", "barista")`), which no user's scope can be or hold, since a `~` in a user's id
+is escaped. All the ids stand in `data` too, as
 do the fields of its metadata; those whose names mean something here or there are kept under `metadata`, and the role
 of who said it is `said_by`. Categories become tags. Left out and counted: what is deleted, what has expired, and
 relations of the graph, which mem0 derived from the memories.
@@ -22,14 +23,14 @@ from seasoned.errors import BundleError
 from seasoned.transfer.importers.databases import Tables
 from seasoned.transfer.importers.facts import TAKEN, end_of, kept_apart
 from seasoned.transfer.importers.fields import Json, as_object, first, is_object, objects, text
-from seasoned.transfer.importers.items import Item, NoteDraft, Place, finished_note, time_of
+from seasoned.transfer.importers.items import Item, NoteDraft, Place, finished_note, parted, time_of
 
 KIND: Final = "mem0"
 
 _LISTS: Final = ("results", "memories")
 _PAGE: Final = frozenset((*_LISTS, "relations", "next", "previous", "count", "total", "page", "page_size"))
 _TEXT: Final = ("memory", "data", "text", "content")
-_OWNERS: Final = {"user_id": (), "agent_id": ("agent",), "run_id": ("run",), "app_id": ("app",)}
+_OWNERS: Final = {"user_id": "", "agent_id": "~agent", "run_id": "~run", "app_id": "~app"}
 _MARKS: Final = frozenset((*_OWNERS, "hash", "categories", "event"))
 _READ: Final = frozenset(
     (
@@ -88,7 +89,7 @@ def holds(tables: Tables) -> bool:
     return _is_history(tables) or _is_local_qdrant(tables)
 
 
-def rows(connection: sqlite3.Connection, place: Place) -> Iterator[Item]:
+def check(connection: sqlite3.Connection) -> None:
     """Refuse the database, and say what to export instead.
 
     Raises:
@@ -98,7 +99,7 @@ def rows(connection: sqlite3.Connection, place: Place) -> Iterator[Item]:
         why = "mem0's history does not say whose a memory is"
     else:
         why = "the local Qdrant holds pickled objects, which run code when they are read"
-    raise BundleError(f"{place.file!r} cannot be imported: {why}; {_EXPORT}")
+    raise BundleError(f"{why}; {_EXPORT}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +187,10 @@ def _owners(value: Json, page: _Page) -> dict[str, str]:
 
 
 def _below(owners: Mapping[str, str]) -> tuple[str, ...]:
-    return next(((*_OWNERS[name], owner) for name, owner in owners.items()), ())
+    name, owner = next(iter(owners.items()), ("", ""))
+    if not owner:
+        return ()
+    return (_OWNERS[name], owner) if _OWNERS[name] else (parted(owner),)
 
 
 def _tags(value: Json, page: _Page) -> list[str]:

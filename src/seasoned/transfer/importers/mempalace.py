@@ -1,7 +1,8 @@
 """MemPalace: the drawers of a palace (`chroma.sqlite3`, or `sqlite_exact.sqlite3`) and its `knowledge_graph.sqlite3`.
 
 A drawer becomes a note with wing and room as tags and, with all that MemPalace knows of it, in `data`. The parts of a
-drawer that was too long for one are joined again. Wings are no scopes: a search there looks into all of them unless
+drawer that was too long for one are joined again; one of which a part is missing is refused, so that no half of it
+stands for the whole. Wings are no scopes: a search there looks into all of them unless
 one is named, as `where={"data.wing": "..."}` does here. A fact of the knowledge graph becomes a note such as `Mara
 works at the bakery`, from `valid_from` until the end of `valid_to`. Times without a zone are taken as UTC.
 
@@ -21,7 +22,7 @@ from itertools import groupby
 from typing import Final
 
 from seasoned.errors import BundleError
-from seasoned.transfer.importers.databases import Tables
+from seasoned.transfer.importers.databases import Tables, tables_in
 from seasoned.transfer.importers.facts import end_of, kept_apart
 from seasoned.transfer.importers.fields import Json, is_object, text
 from seasoned.transfer.importers.items import Item, NoteDraft, Place, finished_note, time_of
@@ -66,22 +67,31 @@ def holds(tables: Tables) -> bool:
     return any(_has(tables, wanted) for wanted in (_CHROMA, _EXACT, _GRAPH))
 
 
-def rows(connection: sqlite3.Connection, place: Place) -> Iterator[Item]:
-    """Yield the drawers or facts of the database.
+def check(connection: sqlite3.Connection) -> None:
+    """Check that a Chroma database is a palace's.
 
     Raises:
-        BundleError: it is a Chroma database of another program.
+        BundleError: it is one of another program.
     """
-    tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if "triples" in tables:
-        yield from _facts(connection, place)
+    tables = tables_in(connection)
+    if _has(tables, _GRAPH) or _has(tables, _EXACT):
         return
-    if "documents" in tables:
-        found = _exact(connection)
+    names = [str(name) for (name,) in connection.execute("SELECT name FROM collections ORDER BY name")]
+    if _DRAWERS in names or connection.execute("SELECT 1 FROM embedding_metadata WHERE key = 'wing'").fetchone():
+        return
+    listed = ", ".join(map(repr, names)) or "no collection"
+    raise BundleError(f"it is a Chroma database with {listed}, none of MemPalace")
+
+
+def rows(connection: sqlite3.Connection, place: Place) -> Iterator[Item]:
+    """Yield the drawers or facts of the database."""
+    tables = tables_in(connection)
+    if _has(tables, _GRAPH):
+        yield from _facts(connection, place)
+    elif _has(tables, _EXACT):
+        yield from _drawers(_exact(connection), place)
     else:
-        _check_chroma(connection, place)
-        found = _chroma(connection)
-    yield from _drawers(found, place)
+        yield from _drawers(_chroma(connection), place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +106,6 @@ class _Drawer:
 
 def _has(tables: Tables, wanted: dict[str, set[str]]) -> bool:
     return all(columns <= tables.get(name, frozenset()) for name, columns in wanted.items())
-
-
-def _check_chroma(connection: sqlite3.Connection, place: Place) -> None:
-    names = [str(name) for (name,) in connection.execute("SELECT name FROM collections ORDER BY name")]
-    if _DRAWERS in names or connection.execute("SELECT 1 FROM embedding_metadata WHERE key = 'wing'").fetchone():
-        return
-    listed = ", ".join(map(repr, names)) or "no collection"
-    raise BundleError(f"{place.file!r} cannot be imported: it is a Chroma database with {listed}, none of MemPalace")
 
 
 def _chroma(connection: sqlite3.Connection) -> Iterator[_Drawer]:
@@ -149,7 +151,7 @@ def _drawers(found: Iterator[_Drawer], place: Place) -> Iterator[Item]:
         else:
             yield _note(drawer.own, drawer.text, drawer.data, here)
     for (_, parent), parts in divided.items():
-        yield from _joined(parent, parts)
+        yield _joined(parent, parts)
 
 
 def _left_out(collection: str, data: Json) -> str:
@@ -161,21 +163,30 @@ def _left_out(collection: str, data: Json) -> str:
     return "a mark of what was mined" if data.get("ingest_mode") == "registry" else ""
 
 
-def _joined(parent: str, parts: list[tuple[Place, _Drawer]]) -> Iterator[Item]:
-    """Yield the drawer that the parts make; where one is missing or damaged, each stands for itself."""
-    ordered = sorted(parts, key=lambda part: _index(part[1].data or {}))
-    texts = [drawer.text for _, drawer in ordered if isinstance(drawer.text, str)]
-    if len(texts) == len(ordered) and [_index(drawer.data or {}) for _, drawer in ordered] == list(range(len(ordered))):
-        here, drawer = ordered[0]
-        yield _note(parent, "".join(texts), drawer.data or {}, here)
-        return
-    for here, drawer in ordered:
-        yield _note(str(drawer.own), drawer.text, drawer.data or {}, here)
+def _joined(parent: str, parts: list[tuple[Place, _Drawer]]) -> Item:
+    """Return the drawer that the parts make; where one is missing or damaged it is refused, and read once it is whole.
+
+    How many there are is said by `chunk_total`, where MemPalace wrote that, else by the last of them.
+    """
+    ordered = sorted(parts, key=lambda part: _number(part[1], "chunk_index"))
+    here, first = ordered[0]
+    texts = {
+        index: drawer.text
+        for _, drawer in ordered
+        if isinstance(drawer.text, str) and (index := _number(drawer, "chunk_index")) >= 0
+    }
+    total = max(_number(drawer, "chunk_total") for _, drawer in ordered)
+    wanted = max(total, _number(ordered[-1][1], "chunk_index") + 1, 1)
+    if len(texts) < wanted:
+        return here.refused(f"{len(texts)} of {wanted} parts are there", f"drawer {parent}")
+    if len(parts) > wanted:
+        return here.refused(f"{len(parts)} parts are there for {wanted} places", f"drawer {parent}")
+    return _note(parent, "".join(texts.values()), first.data or {}, here)
 
 
-def _index(data: Json) -> int:
-    index = data.get("chunk_index")
-    return index if isinstance(index, int) else -1
+def _number(drawer: _Drawer, name: str) -> int:
+    number = (drawer.data or {}).get(name)
+    return number if isinstance(number, int) and not isinstance(number, bool) else -1
 
 
 def _note(own: str, said: object, data: Json, place: Place) -> Item:

@@ -3,8 +3,9 @@
 A row holds one item of the Responses API as JSON. What was said, called and returned becomes a message, each call one
 of its own, as it was written; what has no place in a chat (reasoning, a search that the provider ran, a compaction) is
 left out by its type. A message's id ends in its row: `openai-sessions/alice/#7`. Tables of any name are found by their
-columns. Of a session with branches the main one keeps its name, and what was said on another alone is the session
-`name/branch`. (https://openai.github.io/openai-agents-python/sessions/)
+columns; one that is not called `agent_messages` is named before its sessions: `~table~alice`. Of a session with
+branches the main one keeps its name, and what was said on another alone is the session `alice~branch`.
+(https://openai.github.io/openai-agents-python/sessions/)
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 
 from seasoned.transfer.importers.databases import Tables, quoted, tables_in
 from seasoned.transfer.importers.fields import Json, first, is_object, objects, text
-from seasoned.transfer.importers.items import Draft, Item, Place, finished
+from seasoned.transfer.importers.items import Draft, Item, Place, finished, parted
 
 KIND: Final = "openai-sessions"
 
@@ -48,7 +49,7 @@ def rows(connection: sqlite3.Connection, place: Place) -> Iterator[Item]:
     tables = [name for name, columns in tables_in(connection).items() if columns >= _COLUMNS]
     branches = _Branches.of(connection)
     for table in tables:
-        among = _Table(table, named=len(tables) > 1, branches=branches if branches.table == table else _Branches())
+        among = _Table(table, branches if branches.table == table else _Branches())
         found = connection.execute(f"SELECT * FROM {quoted(table)} ORDER BY session_id, id")
         for row in found:
             yield from among.items(row, replace(place, index=row["id"], unit=f"{table} row"))
@@ -87,8 +88,8 @@ class _Branches:
 class _Table:
     """Reads the rows of one table in turn."""
 
-    def __init__(self, name: str, *, named: bool, branches: _Branches) -> None:
-        self._above = (name,) if named and name != _USUAL else ()
+    def __init__(self, name: str, branches: _Branches) -> None:
+        self._above = () if name == _USUAL else (name,)
         self._branches = branches
         self._counted: Counter[str] = Counter()
 
@@ -108,7 +109,7 @@ class _Table:
 
     def _item(self, row: sqlite3.Row, message: Json, number: int, place: Place, branch: tuple[str, ...]) -> Item:
         own = str(row["session_id"])
-        session = "/".join((*self._above, own, *branch))
+        session = parted(*(("", *self._above) if self._above else ()), own, *branch)
         draft = Draft(
             kind=KIND,
             session=session,
