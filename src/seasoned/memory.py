@@ -138,7 +138,7 @@ class Memory(ScopedRecords):
     @property
     def store(self) -> Store:
         """The engine below."""
-        return self._store
+        return bare(self._store)
 
     @property
     def conversation(self) -> ConversationMemory:

@@ -10,6 +10,7 @@ from typing import Final
 
 from seasoned.errors import Conflict, InvalidInput, NotFound, StoreLocked, WrongType
 from seasoned.forgetting import EXPORT, LEDGER, STALE
+from seasoned.locked import check_readable
 from seasoned.marking import Marking
 from seasoned.ports import ABSENT, Clock, IdSource, Put, Store, Vectors
 from seasoned.query import Order, Page, Query, both, parse_filter
@@ -178,8 +179,10 @@ class Notes:
             NotFound: there is no such record, or it was removed meanwhile.
             InvalidInput: a text or data of a record that another verb writes.
             Conflict: other writers changed the record, or one that was made from it, at every try; it is as it was.
+            StoreLocked: the record is sealed, and its key is not here.
         """
         found = self.get(name, kind)
+        check_readable([found])
         key = found.record.key
         marking = Marking(self._store, self._scope, key)
         vectors: Vectors | None = None

@@ -358,3 +358,16 @@ def test_all_of_a_scope_whose_key_is_lost_can_be_forgotten_and_nothing_less(tmp_
         done = memory.forget(everything=True, subtree=True, hard=True)
         assert (done.by_kind, done.rows, done.left, done.pending) == (told.by_kind, 4, (), ())
         assert memory.count(subtree=True) == 0
+
+
+def test_a_scope_that_is_given_a_key_of_its_own_can_still_be_read_and_is_sealed_anew(tmp_path):
+    """With the key above it, which sealed what was there; what is new has its own."""
+    keys = KeyRing({("acme",): {"1": KEY}})
+    with Memory(tmp_path / "a.db", scope=ALICE, keys=keys, embedder="hashing") as memory:
+        memory.remember("before", id="b")
+        keys.add(ALICE, "own", NEXT)
+        assert memory.get("b").text == "before"
+        memory.remember("after", id="a")
+        assert (memory.rotate_key().resealed, memory.rotate_key().done) == (1, True)
+    with Memory(tmp_path / "a.db", scope=ALICE, keys=KeyRing({ALICE: {"own": NEXT}}), embedder="hashing") as memory:
+        assert [hit.text for hit in memory.list().hits] == ["before", "after"]

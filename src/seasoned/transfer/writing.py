@@ -27,6 +27,7 @@ MESSAGE: Final = "message"
 _OTHER_MESSAGE: Final = (
     "another message is stored under its id; is this another file of the same name? Then name its session"
 )
+_BLOCK: Final = "<memory>"
 _OTHER_NOTE: Final = "another text is stored under its id: it was changed here, or there since it was imported"
 
 T = TypeVar("T", Imported, Noted)
@@ -50,6 +51,7 @@ class Notebook(Protocol):
     """What messages and notes are written to: a memory, with what says how a text is stored."""
 
     scope: Scope
+    _store: Store
     _searcher: Searcher
     _clock: Clock
 
@@ -179,21 +181,30 @@ def _compared(memory: Notebook, item: Imported, added: Added) -> Added:
     known = memory.get(item.id, "message").record.data.get("message")
     if not isinstance(known, dict):
         return added
-    said, heard = item.message.get("content"), known.get("content")
-    if (
-        isinstance(said, str)
-        and isinstance(heard, str)
-        and not memory._searcher.clear(said, memory.scope).endswith(heard)
-    ):
-        return _refused(_OTHER_MESSAGE)
-    return added if _called(item.message) == _called(known) else _refused(_OTHER_MESSAGE)
+    said, heard = memory._searcher.clear(_text_of(item.message), memory.scope), _text_of(known)
+    same = said == heard or (said.startswith(_BLOCK) and said.endswith(heard))  # stored without what was recalled
+    told = (item.message.get("role"), _called(item.message)) == (known.get("role"), _called(known))
+    return added if same and told else _refused(_OTHER_MESSAGE)
+
+
+def _text_of(message: Mapping[str, JSON]) -> str:
+    """Return what a message says: its text, or that of its parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
 
 
 def _called(message: Mapping[str, JSON]) -> list[JSON]:
-    """Return the ids of what a message calls, and of the call that it is the result of."""
+    """Return what a message calls, by ids and names, and the id of the call that it is the result of."""
     calls = message.get("tool_calls")
-    ids = [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return [*ids, message.get("tool_call_id")]
+    made: list[JSON] = [message.get("tool_call_id")]
+    for call in calls if isinstance(calls, list) else []:
+        if isinstance(call, dict):
+            function = call.get("function")
+            made += [call.get("id"), function.get("name") if isinstance(function, dict) else None]
+    return made
 
 
 def _noted(memory: Notebook, items: Sequence[Noted]) -> list[Added]:
@@ -242,10 +253,10 @@ def _pinned(memory: Notebook, item: Noted) -> Added:
 def _named_as_pinned(memory: Notebook, item: Noted) -> str:
     """Name a note as pinned before it is there, which contexts pass over, and return why it cannot be."""
     key = memory._searcher.key(Key(memory.scope, NOTE, item.id))
-    if memory.store.find(Query(scope=memory.scope, keys=(key,), k=1)).hits:
+    if memory._store.find(Query(scope=memory.scope, keys=(key,), k=1)).hits:
         return ""
     try:
-        set_pin(memory.store, memory._clock, key, pinned=True)
+        set_pin(memory._store, memory._clock, key, pinned=True)
     except InvalidInput as error:
         return str(error)
     return ""

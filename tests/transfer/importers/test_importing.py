@@ -104,3 +104,25 @@ def test_the_whole_pipeline_gives_the_same_memory_twice(memory, write):
     before = [hit.id for hit in memory.conversation.turns("chat")]
     assert import_file(memory, path).duplicate == 3
     assert [hit.id for hit in memory.conversation.turns("chat")] == before
+
+
+def test_a_message_that_says_something_else_is_refused_and_not_passed_over(memory):
+    """In its text, in a part of it, by another role, or by calling something else; the same once more is a duplicate."""
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    before = [
+        said(0, content="tea"),
+        said(1, content=[{"type": "text", "text": "milk"}]),
+        said(2),
+        said(3, role="assistant", content=None, tool_calls=[call]),
+    ]
+    other = {**call, "function": {"name": "leap", "arguments": "{}"}}
+    after = [
+        said(0, content="I hate tea"),
+        said(1, content=[{"type": "text", "text": "bread"}]),
+        said(2, role="assistant"),
+        said(3, role="assistant", content=None, tool_calls=[other]),
+    ]
+    assert import_items(memory, before).written == 4
+    assert import_items(memory, before).duplicate == 4
+    report = import_items(memory, after)
+    assert (report.duplicate, len(report.refused)) == (0, 4)

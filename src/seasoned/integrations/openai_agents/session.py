@@ -121,7 +121,7 @@ class SeasonedSession:
             order=Order.NEWEST,
             k=PAGE if limit is None else max(1, min(limit, PAGE)),
         )
-        for page in pages(self._memory.store, query):
+        for page in pages(self._memory._store, query):
             if page.unreadable:
                 _LOG.warning("%d damaged records of a session were passed over", len(page.unreadable))
             yield from page.hits
@@ -131,7 +131,7 @@ class SeasonedSession:
         records = self._records(drafts)
         if records:
             vectors, _ = self._memory._searcher.vectors([record.text for record in records])
-            self._memory.store.apply([Put(*each, ABSENT) for each in zip(records, vectors, strict=True)])
+            self._memory._store.apply([Put(*each, ABSENT) for each in zip(records, vectors, strict=True)])
 
     def _records(self, drafts: Sequence[Drafted]) -> list[Record]:
         """Return the records of items; one that is no message names the message before it as its source.
@@ -153,7 +153,7 @@ class SeasonedSession:
             order=Order.NEWEST,
             k=1,
         )
-        hits = self._memory.store.find(query).hits
+        hits = self._memory._store.find(query).hits
         return hits[0].record.key if hits else None
 
     def _record(self, draft: Drafted, before: Key | None) -> Record:
@@ -180,7 +180,7 @@ class SeasonedSession:
             if last is None:
                 return None
             try:
-                self._memory.store.apply([Remove(last.record.key, last.record.version)])
+                self._memory._store.apply([Remove(last.record.key, last.record.version)])
             except Conflict:
                 continue
             self._forget_summary_of(last.record.key)
@@ -189,7 +189,7 @@ class SeasonedSession:
     def _forget_summary_of(self, key: Key) -> None:
         """Remove a summary that was made from a message that is gone."""
         made = Query(scope=self._memory.scope, kinds=(SUMMARY,), source=key, k=1)
-        if key.kind == MESSAGE and self._memory.store.find(made).hits:
+        if key.kind == MESSAGE and self._memory._store.find(made).hits:
             self._memory.forget(source=key, kinds=(SUMMARY,))
 
     def _clear(self) -> None:

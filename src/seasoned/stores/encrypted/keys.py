@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from seasoned.errors import InvalidInput, WrongType
@@ -91,13 +91,15 @@ class KeyRing:
     def current(self, scope: Scope) -> str | None:
         """Return the name of the key that was added last, None for a scope that is not encrypted."""
         with self._lock:
-            ring = self._ring(scope)
-            return next(reversed(ring)) if ring else None
+            return next((next(reversed(ring)) for ring in self._rings(scope) if ring), None)
 
     def get(self, scope: Scope, name: str) -> bytes | None:
-        """Return a key, None where it is not here."""
+        """Return a key of the scope or, where it has none of that name, of one above; None where it is not here.
+
+        So what the key of a scope above sealed can be read, and sealed anew, after this one was given its own.
+        """
         with self._lock:
-            return self._ring(scope).get(name)
+            return next((ring[name] for ring in self._rings(scope) if name in ring), None)
 
     def forget(self, scope: Scope) -> None:
         """Let go of every key of a scope.
@@ -113,10 +115,8 @@ class KeyRing:
     def __repr__(self) -> str:
         return f"KeyRing({ {tuple(scope): [*ring] for scope, ring in self._keys.items()} })"
 
-    def _ring(self, scope: Scope) -> dict[str, bytes | None]:
-        """Return the keys of the nearest scope that has some."""
+    def _rings(self, scope: Scope) -> Iterator[dict[str, bytes | None]]:
+        """Yield the keys of the scopes that have some, the nearest first."""
         for end in range(len(scope), 0, -1):
-            found = self._keys.get(scope[:end])  # type: ignore[call-overload]  # equal to the scope of these parts
-            if found:
-                return found  # type: ignore[no-any-return]  # the values are typed above
-        return {}
+            if found := self._keys.get(scope[:end]):  # type: ignore[call-overload]  # equal to the scope of these parts
+                yield found

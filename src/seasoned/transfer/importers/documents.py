@@ -54,9 +54,9 @@ def layout(text: TextIO) -> Layout | None:
     if start == "[" and not line.endswith("\n") and len(line) >= _HEAD_LINE:
         return Layout.LIST
     if start == "{" and not line.endswith("\n"):
-        line += text.readline()
+        line += text.readline(MAX_VALUE)
     if _is_json(line) and start and start in "[{":
-        more = any(rest.strip() for rest in text)
+        more = any(rest is None or rest.strip() for rest in _bounded(text))
         return Layout.LINES if more else (Layout.LIST if start == "[" else Layout.ONE)
     if start == "[":
         return Layout.LIST
@@ -156,9 +156,22 @@ def _lines_or_nothing(text: TextIO) -> Layout | None:
 
 
 def _lines(text: TextIO) -> Iterator[tuple[int, object]]:
-    for number, line in enumerate(text, 1):
-        if line.strip():
+    for number, line in enumerate(_bounded(text), 1):
+        if line is None:
+            yield number, Broken(f"the line is longer than {MAX_VALUE} characters")
+        elif line.strip():
             yield number, _parsed(line)
+
+
+def _bounded(text: TextIO) -> Iterator[str | None]:
+    """Yield the lines of a text, None for one that is longer than a value may be."""
+    while line := text.readline(MAX_VALUE):
+        if len(line) < MAX_VALUE or line.endswith("\n"):
+            yield line
+            continue
+        while (rest := text.readline(MAX_VALUE)) and not rest.endswith("\n"):
+            pass
+        yield None
 
 
 def _parsed(line: str) -> object:
