@@ -107,7 +107,7 @@ def test_the_whole_pipeline_gives_the_same_memory_twice(memory, write):
 
 
 def test_a_message_that_says_something_else_is_refused_and_not_passed_over(memory):
-    """In its text, in a part of it, by another role, or by calling something else; the same once more is a duplicate."""
+    """In its text or a part of it, by its role, or by what it calls; the same once more is a duplicate."""
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     before = [
         said(0, content="tea"),
