@@ -137,8 +137,8 @@ class Memory(ScopedRecords):
 
     @property
     def store(self) -> Store:
-        """The engine below."""
-        return bare(self._store)
+        """The store below: the one that was given, behind what encrypts, redacts and guards sealed scopes."""
+        return self._store
 
     @property
     def conversation(self) -> ConversationMemory:

@@ -12,6 +12,7 @@ import pytest
 from seasoned import Memory
 from seasoned.aio import AsyncMemory
 from seasoned.errors import InvalidScope, StoreClosed, StoreError, WrongType
+from seasoned.locked import bare
 
 from .world import held, said, turns
 
@@ -302,7 +303,8 @@ def test_closing_after_the_memory_above_is_harmless(w):
     async def used():
         async with w.wrapped() as memory:
             below = memory.within("tenant")
-            assert below.store is memory.store is w.store
+            assert below.store is memory.store
+            assert bare(memory.store) is w.store
             await below.remember("milk")
         with pytest.raises(StoreClosed):
             await below.count()

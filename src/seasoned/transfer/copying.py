@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final
 
 from seasoned.errors import InvalidInput, StoreError
+from seasoned.locked import bare
 from seasoned.ports import Clock, Store
 from seasoned.query import Query
 from seasoned.records import Record, Scope
@@ -49,7 +50,7 @@ def copy(
         StoreError: the target holds other records under the same ids, or both differ at the end, since one was written
             to meanwhile.
     """
-    if source is target:
+    if bare(source) is bare(target):
         raise InvalidInput("a memory is copied to another store, not to itself")
     total = source.find(Query(scope=scope, subtree=True, count=True)).count or 0
     putting, degraded = Putting(target, searcher, clock.now(), restore=True), list[str]()
