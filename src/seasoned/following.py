@@ -1,16 +1,16 @@
-"""Every page of a query; and what changed of a scope since the last look, for views that are kept in memory."""
+"""Every page of a query, records by keys of any scopes, and what changed of a scope since a view last looked."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from seasoned.ports import Store
-from seasoned.query import Order, Page, Query
-from seasoned.records import Key
+from seasoned.query import MAX_K, Order, Page, Query
+from seasoned.records import Hit, Key, Scope
 
 _SPARE: Final = 64
 
@@ -24,6 +24,24 @@ def pages(store: Store, query: Query) -> Iterator[Page]:
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def by_scope(keys: Iterable[Key]) -> dict[Scope, list[Key]]:
+    """Return keys, each once, by the scope that they are of."""
+    found: dict[Scope, list[Key]] = {}
+    for key in dict.fromkeys(keys):
+        found.setdefault(key.scope, []).append(key)
+    return found
+
+
+def hits_of(store: Store, keys: Iterable[Key]) -> dict[Key, Hit]:
+    """Return the records of keys, of whichever scopes, that are there and have not ended."""
+    return {
+        hit.record.key: hit
+        for scope, mine in by_scope(keys).items()
+        for some in (tuple(mine[start : start + MAX_K]) for start in range(0, len(mine), MAX_K))
+        for hit in store.find(Query(scope=scope, keys=some, k=len(some))).hits
+    }
 
 
 class Follower:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,9 +11,11 @@ from typing import Final
 from seasoned.errors import InvalidInput, SeasonedError, StoreLocked
 from seasoned.keys import Keys, Sealing, ends_of, holds_sealed, is_sealed, layers, sealed_form
 from seasoned.layer import Layer, UpkeepLayer
+from seasoned.locations import open_store
 from seasoned.ports import Applied, Change, Clock, Finding, Put, Remove, Store, Upkeep
 from seasoned.query import Or, Order, Page, Query
 from seasoned.records import Hit, Record, Scope
+from seasoned.stores.sqlite.connections import Durability
 from seasoned.text import Analyser
 
 NOTHING: Final = Or(())
@@ -101,6 +104,24 @@ def with_keys(store: Store, keys: Keys | None, scope: Scope, *, clock: Clock, an
         if owns:
             store.close()
         raise
+
+
+def open_unkeyed(
+    location: str | os.PathLike[str] | Store | None,
+    scope: Scope,
+    *,
+    clock: Clock,
+    analyser: Analyser,
+    durability: Durability = "full",
+) -> Store:
+    """Return the store of a location: one that is opened for it is as `with_keys` has it without keys.
+
+    A store that is given is itself, so whoever asks sees by its identity whether to close what comes back.
+    """
+    store = open_store(location, durability=durability, clock=clock, analyser=analyser)
+    if store is location:
+        return store
+    return with_keys(store, None, scope, clock=clock, analyser=analyser, owns=True)
 
 
 def bare(store: Store) -> Store:

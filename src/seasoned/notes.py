@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Final
 
 from seasoned.errors import Conflict, InvalidInput, NotFound, StoreLocked, WrongType
+from seasoned.following import hits_of
 from seasoned.forgetting import EXPORT, LEDGER, STALE
 from seasoned.locked import check_readable
 from seasoned.marking import Marking
@@ -111,7 +112,7 @@ class Notes:
         given = [draft.key for draft, note in zip(drafts, notes, strict=True) if note.id is not None]
         for attempt in range(_RETRIES):
             fresh: dict[Key, Record] = {}
-            known = self._known(given)
+            known = hits_of(self._store, given)
             for draft in drafts:
                 if draft.key not in known:
                     fresh.setdefault(draft.key, draft)
@@ -124,13 +125,6 @@ class Notes:
                 continue
             return [_added(draft, failed) if fresh.get(draft.key) is draft else _duplicate(draft) for draft in drafts]
         raise AssertionError  # the loop returns or raises
-
-    def _known(self, keys: Sequence[Key]) -> set[Key]:
-        by_scope: dict[Scope, list[Key]] = {}
-        for key in keys:
-            by_scope.setdefault(key.scope, []).append(key)
-        queries = (Query(scope=scope, keys=tuple(mine)) for scope, mine in by_scope.items())
-        return {hit.record.key for query in queries for hit in self._store.find(query).hits}
 
     def _draft(self, note: Note) -> Record:
         """Return the record of a note, checked."""

@@ -36,6 +36,15 @@ def test_what_stands_before_a_store_closes_it(engine_of_memory, tmp_path):
         engine_of_memory.find(Query(scope=Scope(("a",))))
 
 
+def test_what_encrypts_a_store_closes_it(engine_of_memory):
+    """As its own `with` block ends."""
+    encrypted = pytest.importorskip("seasoned.stores.encrypted")
+    with encrypted.EncryptedStore(engine_of_memory, encrypted.KeyRing({})) as outer:
+        assert list(outer.find(Query(scope=Scope(("a",)))).hits) == []
+    with pytest.raises(StoreClosed):
+        engine_of_memory.find(Query(scope=Scope(("a",))))
+
+
 @pytest.fixture
 def engine_of_memory(tmp_path):
     """A store in this process."""

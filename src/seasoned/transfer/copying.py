@@ -52,17 +52,8 @@ def copy(
     """
     if bare(source) is bare(target):
         raise InvalidInput("a memory is copied to another store, not to itself")
-    total = source.find(Query(scope=scope, subtree=True, count=True)).count or 0
     putting, degraded = Putting(target, searcher, clock.now(), restore=True), list[str]()
-    records, done = records_of(source, scope, degraded), 0
-    while batch := list(islice(records, _BATCH)):
-        putting.put(batch)
-        done += len(batch)
-        if progress is not None:
-            progress(done, max(total, done))
-    keys = tombstones(source, scope, degraded)
-    while gone := list(islice(keys, _BATCH)):
-        putting.note_gone(gone)
+    done = _put_all(source, scope, putting, degraded, progress)
     if putting.refused:
         raise StoreError(
             f"the target has other records under the same ids, {len(putting.refused)} in all, such as "
@@ -78,6 +69,21 @@ def copy(
         digest=digest[1],
         degraded=tuple(dict.fromkeys((*degraded, *putting.degraded))),
     )
+
+
+def _put_all(source: Store, scope: Scope, putting: Putting, degraded: list[str], progress: Progress | None) -> int:
+    """Write every record, and tell what was removed; return how many records there were."""
+    total = source.find(Query(scope=scope, subtree=True, count=True)).count or 0
+    records, done = records_of(source, scope, degraded), 0
+    while batch := list(islice(records, _BATCH)):
+        putting.put(batch)
+        done += len(batch)
+        if progress is not None:
+            progress(done, max(total, done))
+    keys = tombstones(source, scope, degraded)
+    while gone := list(islice(keys, _BATCH)):
+        putting.note_gone(gone)
+    return done
 
 
 def digest_of(store: Store, scope: Scope, stored: Callable[[Record], Record]) -> tuple[int, str]:

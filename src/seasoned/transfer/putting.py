@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from seasoned.errors import Conflict, InvalidInput, StoreError, WrongType
+from seasoned.following import hits_of
 from seasoned.ports import ABSENT, Change, Expect, Put, Store
 from seasoned.query import Query
 from seasoned.records import Hit, Key, Record, Scope
@@ -93,9 +94,7 @@ class Putting:
         for key in keys:
             if name_of(key) not in self.forgotten.ledgers.of(key.scope).gone:
                 entries.setdefault(key.scope, Entry(key.scope)).gone.add(name_of(key))
-        noted = self.forgotten.ledgers.changes(entries.values(), self.now)
-        self.apply(noted)
-        self.forgotten.ledgers.written(entries.values(), noted)
+        self._note(entries.values())
 
     def apply(self, changes: Sequence[Change]) -> tuple[int, ...]:
         """Apply changes, if there are any; return the versions after them."""
@@ -107,9 +106,12 @@ class Putting:
         for key, version in versions.items():
             if self.forgotten.ledgers.of(key.scope).came.get(name_of(key)) != version:
                 entries.setdefault(key.scope, Entry(key.scope)).came[name_of(key)] = version
-        noted = self.forgotten.ledgers.changes(entries.values(), self.now)
+        self._note(entries.values())
+
+    def _note(self, entries: Collection[Entry]) -> None:
+        noted = self.forgotten.ledgers.changes(entries, self.now)
         self.apply(noted)
-        self.forgotten.ledgers.written(entries.values(), noted)
+        self.forgotten.ledgers.written(entries, noted)
 
     def follows(self, key: Key) -> bool:
         """Tell whether a record may be followed: not one of a playbook that is this memory's own."""
@@ -159,7 +161,7 @@ class _Plan:
 
     @classmethod
     def of(cls, putting: Putting, records: Sequence[Record]) -> _Plan:
-        made, known = cls(putting), _known(putting.store, records)
+        made, known = cls(putting), hits_of(putting.store, [record.key for record in records])
         gone: Collection[Key] = ()
         if not putting.restore:
             keys = (key for record in records for key in (record.key, *record.sources))
@@ -236,13 +238,3 @@ def _alike(old: Record, new: Record) -> bool:
 
 def _whole(record: Record) -> object:
     return encoded(replace(record, version=0), record.key.scope)
-
-
-def _known(store: Store, records: Sequence[Record]) -> dict[Key, Hit]:
-    found: dict[Key, Hit] = {}
-    by_scope: dict[Scope, list[Key]] = {}
-    for record in records:
-        by_scope.setdefault(record.key.scope, []).append(record.key)
-    for scope, keys in by_scope.items():
-        found |= {hit.record.key: hit for hit in store.find(Query(scope=scope, keys=tuple(keys))).hits}
-    return found

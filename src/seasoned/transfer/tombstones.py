@@ -8,6 +8,7 @@ from typing import Final
 
 from seasoned.cascade import by_keys
 from seasoned.errors import StoreLocked
+from seasoned.following import by_scope
 from seasoned.forgetting import EXPORT, LEDGER
 from seasoned.keys import layers
 from seasoned.locked import NOTHING
@@ -54,6 +55,12 @@ class Removals:
                 self.partial.add(scope)
         return read.names
 
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is said where not all is known."""
+        known = f"removals: {len(self.partial)} scopes do not know all that was removed of them"
+        return (known,) if self.partial else ()
+
     def _follow(self, scope: Scope, read: _Read) -> None:
         while True:
             query = Query(scope=scope, order=Order.CHANGED, where=NOTHING, cursor=read.cursor, k=_PAGE, expired=True)
@@ -76,10 +83,7 @@ class Forgotten:
 
     def of(self, keys: Iterable[Key]) -> set[Key]:
         """Return those of the keys that were removed and are not there."""
-        by_scope: dict[Scope, list[Key]] = {}
-        for key in dict.fromkeys(keys):
-            by_scope.setdefault(key.scope, []).append(key)
-        return {key for scope, mine in by_scope.items() for key in self._of(scope, mine)}
+        return {key for scope, mine in by_scope(keys).items() for key in self._of(scope, mine)}
 
     def _of(self, scope: Scope, keys: Sequence[Key]) -> Iterator[Key]:
         removed, elsewhere = self.removals.of(scope), self.ledgers.of(scope).gone
@@ -102,5 +106,5 @@ def tombstones(store: Store, scope: Scope, degraded: list[str] | None = None) ->
         keys = [Key(each, kind, name) for kind, name in dict.fromkeys(names)]
         gone = forgotten.of(keys)
         yield from (key for key in keys if key in gone)
-    if degraded is not None and forgotten.removals.partial:
-        degraded.append(f"removals: {len(forgotten.removals.partial)} scopes do not know all that was removed of them")
+    if degraded is not None:
+        degraded.extend(forgotten.removals.degraded)

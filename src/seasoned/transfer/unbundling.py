@@ -98,8 +98,6 @@ class _Reading:
     def result(self, total: int, graves: int) -> Transferred:
         """Return what became of all of it."""
         putting = self.putting
-        if partial := putting.forgotten.removals.partial:
-            putting.degraded[f"removals: {len(partial)} scopes do not know all that was removed of them"] = None
         return Transferred(
             read=total,
             written=putting.written,
@@ -108,7 +106,7 @@ class _Reading:
             removed=self.removed,
             tombstones=graves,
             refused=tuple(putting.refused),
-            degraded=tuple(sorted(putting.degraded)),
+            degraded=tuple(sorted({*putting.degraded, *putting.forgotten.removals.degraded})),
         )
 
     def _bury(self, keys: Sequence[Key]) -> None:

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from seasoned.asking import Model
 from seasoned.closing import Closing
-from seasoned.locations import open_store
-from seasoned.locked import with_keys
+from seasoned.locked import open_unkeyed
 from seasoned.memory import DEFAULT_SCOPE
 from seasoned.ports import Store, SystemClock
 from seasoned.records import Scope
@@ -60,9 +59,7 @@ class AgentMemory(Closing):
         scope: Scope | Sequence[str] | str = DEFAULT_SCOPE,
     ) -> None:
         checked = Scope(scope)
-        opened = open_store(store, durability="full", clock=SystemClock(), analyser=Analyser())
-        if opened is not store:
-            opened = with_keys(opened, None, checked, clock=SystemClock(), analyser=Analyser(), owns=True)
+        opened = open_unkeyed(store, checked, clock=SystemClock(), analyser=Analyser())
         self._opened = None if opened is store else opened
         try:
             self._runs = RunMemory(

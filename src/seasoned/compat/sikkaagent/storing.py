@@ -16,8 +16,7 @@ from seasoned.conversation.following import stored_message
 from seasoned.conversation.messages import session_name
 from seasoned.embedders import EmbedderSpec, resolve
 from seasoned.errors import WrongType
-from seasoned.locations import open_store
-from seasoned.locked import with_keys
+from seasoned.locked import open_unkeyed
 from seasoned.ports import Store, SystemClock, new_id
 from seasoned.records import JSON, Hit, Record, Scope
 from seasoned.results import Added
@@ -56,9 +55,7 @@ class RecordStorage(Closing):
     ) -> None:
         checked, self.session, space = Scope(scope), session_name(session), resolve(embedder)
         self._clock = SystemClock()
-        store = open_store(location, durability="full", clock=self._clock, analyser=Analyser())
-        if store is not location:
-            store = with_keys(store, None, checked, clock=self._clock, analyser=Analyser(), owns=True)
+        store = open_unkeyed(location, checked, clock=self._clock, analyser=Analyser())
         searcher = Searcher(store, space)
         self._writer = _RecordWriter(store, checked, searcher, new_id)
         self.conversation = ConversationMemory(store, checked, searcher=searcher, clock=self._clock, ids=new_id)

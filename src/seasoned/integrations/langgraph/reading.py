@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from seasoned.errors import InvalidInput, WrongType
+from seasoned.following import hits_of
 from seasoned.integrations.langgraph.filters import ItemFilter, narrowing, parsed, passes
 from seasoned.integrations.langgraph.framework import ListNamespacesOp, MatchCondition, SearchOp
 from seasoned.integrations.langgraph.items import KIND, value_of
@@ -75,20 +76,7 @@ def checked_bound(value: object, what: str) -> int:
 
 def by_key(store: Store, keys: Iterable[Key]) -> dict[Key, Hit]:
     """Return the items of some keys that are there and have not expired."""
-    by_scope: dict[Scope, list[Key]] = {}
-    for key in dict.fromkeys(keys):
-        by_scope.setdefault(key.scope, []).append(key)
-    return {
-        hit.record.key: hit
-        for scope, wanted in by_scope.items()
-        for start in range(0, len(wanted), MAX_K)
-        for hit in _found(store, scope, wanted[start : start + MAX_K])
-        if value_of(hit.record) is not None
-    }
-
-
-def _found(store: Store, scope: Scope, keys: Sequence[Key]) -> Sequence[Hit]:
-    return store.find(Query(scope=scope, keys=tuple(keys), k=len(keys))).hits
+    return {key: hit for key, hit in hits_of(store, keys).items() if value_of(hit.record) is not None}
 
 
 def search(store: Store, asked: Search, vector: Vectors | None) -> list[tuple[Hit, float | None]]:

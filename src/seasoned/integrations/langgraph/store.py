@@ -55,8 +55,7 @@ from seasoned.integrations.langgraph.reading import (
     namespaces,
     search,
 )
-from seasoned.locations import open_store
-from seasoned.locked import with_keys
+from seasoned.locked import open_unkeyed
 from seasoned.memory import DEFAULT_SCOPE
 from seasoned.ports import Change, Clock, Put, Remove, Store, SystemClock
 from seasoned.records import Hit, Key, Scope, finite
@@ -138,12 +137,10 @@ class SeasonedStore(BaseStore):
             checked_ttl(ttl.get("default_ttl"))
         self._index = None if index is None else Index(index)
         self._clock = clock or SystemClock()
-        self._store = open_store(location, durability=durability, clock=self._clock, analyser=DEFAULT_ANALYSER)
+        self._store = open_unkeyed(
+            location, self.scope, durability=durability, clock=self._clock, analyser=DEFAULT_ANALYSER
+        )
         self._owns_store = self._store is not location
-        if self._owns_store:
-            self._store = with_keys(
-                self._store, None, self.scope, clock=self._clock, analyser=DEFAULT_ANALYSER, owns=True
-            )
         self._closed = False
         self._sweeper: Sweeper | None = None
 

@@ -9,8 +9,9 @@ from typing import Final, Protocol, runtime_checkable
 from seasoned.errors import Conflict, InvalidInput, StoreBusy, StoreClosed, WrongType
 from seasoned.forks import watch
 from seasoned.keys import KeyForgotten, Keys, Progress, Rotated, Sealing, layers
+from seasoned.layer import Layer
 from seasoned.locked import bare
-from seasoned.ports import Applied, Can, Change, Clock, Counts, Finding, Remove, Store, SystemClock, Upkeep
+from seasoned.ports import Applied, Change, Clock, Counts, Finding, Remove, Store, SystemClock, Upkeep
 from seasoned.query import Page, Query
 from seasoned.records import JSON, Key, Scope, to_micros
 from seasoned.stores.documents.writing import key_of_change
@@ -38,7 +39,7 @@ class _Unfinished(Protocol):
     def finish_purge(self) -> tuple[str, ...]: ...
 
 
-class EncryptedStore:
+class EncryptedStore(Layer):
     """Another store, `inner`, in which the scopes that `keys` names a key for are encrypted.
 
     It `owns` `inner` and closes it. Give it the `clock` and the `analyser` that `inner` has. `cache_bytes` bounds the
@@ -68,7 +69,7 @@ class EncryptedStore:
             raise InvalidInput("the store encrypts already; no record is sealed twice")
         if not inner.can.ordered:
             raise InvalidInput(f"an encrypted scope is followed by its sequence, which {type(inner).__name__} has not")
-        self.inner = inner
+        super().__init__(inner)
         self.keys = keys
         self._clock = clock or SystemClock()
         self._analyser = analyser
@@ -92,16 +93,6 @@ class EncryptedStore:
         self._reading = Reading(
             inner=self.inner, keys=self.keys, scopes=self._scopes, copies=self._copies, analyser=self._analyser
         )
-
-    @property
-    def can(self) -> Can:
-        """What the inner engine can do."""
-        return self.inner.can
-
-    @property
-    def path(self) -> object:
-        """The file of the inner engine, None where it has none."""
-        return getattr(self.inner, "path", None)
 
     def find(self, query: Query) -> Page:
         """Return the records that answer `query`; those whose key is not here are `LockedHit`s.
