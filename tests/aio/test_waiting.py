@@ -130,9 +130,10 @@ def test_hundreds_of_verbs_at_once_all_end(tmp_path):
             running = asyncio.gather(*adds, *reads, *counts)
             async with asyncio.timeout(120):
                 await running
-            threads = [each.name for each in threading.enumerate() if each.name.startswith("seasoned-")]
-            return len(await memory.conversation.messages()), len(threads)
+            mine = {each for each in threading.enumerate() if each.name.startswith("seasoned-")} - before
+            return len(await memory.conversation.messages()), len(mine)
 
+    before = set(threading.enumerate())  # what other memories of this process left
     stored, threads = asyncio.run(at_once())
     assert stored == 100
     assert threads <= 40
